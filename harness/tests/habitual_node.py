@@ -12,6 +12,7 @@ version   it proposes protocol version 8, and takes no other
 tires     it comes back at once sixteen times, and once after seven seconds
 one       it listens, serves one handshake at a time, and answers 0.3 s late
 brief     it listens for one link, and its program ends after it with 1
+once      it listens, answers one InitSyn with version 0 as a client, and takes no further link
 garbled   it listens, and announces an extension in its InitAck that does not come, unless a patch is proposed
 """
 
@@ -26,6 +27,7 @@ from dataclasses import replace
 
 from zenoh_conformance.messages import Close, Frame, Init, Open, Request, ResponseFinal, sane
 from zenoh_conformance.messages.init import Patch, QoS
+from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.codec import decode, encode
 from zenoh_conformance.wire.extensions import exts
 
@@ -113,7 +115,8 @@ def answer(sock):
         write(sock, bytes([data[0] | 0x80]) + data[1:])
     else:
         offers = tuple(ext for ext in syn.exts if isinstance(ext, QoS | Patch))
-        write(sock, sane.init_ack(syn, ZID, b"cookie", exts=exts(*offers)))
+        changes = {"version": 0, "whatami": WhatAmI.CLIENT} if HOW == "once" else {}
+        write(sock, sane.init_ack(syn, ZID, b"cookie", exts=exts(*offers), **changes))
     if isinstance(decode(read_batch(sock) or encode(sane.close())).message, Open):
         write(sock, sane.open_ack())
         work(sock)
@@ -129,6 +132,9 @@ def listens():
                 answer(sock)
             if HOW == "brief":
                 sys.exit(1)
+            if HOW == "once":
+                server.close()
+                signal.pause()
 
 
-(listens if HOW in ("one", "garbled", "brief") else comes)()
+(listens if HOW in ("one", "garbled", "brief", "once") else comes)()

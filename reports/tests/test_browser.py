@@ -364,7 +364,7 @@ def test_what_was_not_tested_and_why(site, chromium):
     count = int(told.inner_text())
     assert count > 100
     told.get_by_role("link").click()
-    assert page.get_by_text("only a codec that is asked for bytes").is_visible()
+    assert page.get_by_text("it concerns bytes alone").is_visible()
     assert page.locator("#told-by-vectors li").count() == count
 
 

@@ -157,9 +157,9 @@ def calm(scene: Scene) -> None:
     """On a busy machine patience is stretched, and what came in time shows little: deviates as not reached."""
     strain = scene.fact("strain", 1.0)
     if strain > BUSY:
-        got, expected = f"one on which all takes {strain:.1f} times as long", CALM
+        got, expected = f"a machine that is {strain:.1f} times slower than an idle one", CALM
         raise Deviation(
-            Finding(requirement="", sender=scene.role, path=f"{NOT_REACHED}: in time", expected=expected, got=got)
+            Finding(requirement="", sender=scene.role, path=f"{NOT_REACHED}: timing", expected=expected, got=got)
         )
 
 

@@ -51,6 +51,43 @@ def test_as_json(capsys):
     assert [step["name"] for step in document["steps"]][:4] == ["start", "habits", "profiles", "works"]
 
 
+HABITUAL = Path(__file__).parents[1] / "habitual_node.py"
+DYING = Path(__file__).parents[1] / "dying_node.py"
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "says"),
+    [
+        ("low", 1, "FIX   claims: it died during questions about what it offers: signal 11 (SIGSEGV)"),
+        ("ends", 0, "ended by signal 11 (SIGSEGV), which is a crash: no check is about the end of a program"),
+    ],
+)
+def test_a_program_that_dies_is_told(fault, code, says, capsys):
+    assert invoke(["smoke", f"exec:{sys.executable} {DYING} {{port}} {fault}"]) == code
+    assert says in capsys.readouterr().out
+
+
+def test_a_run_tells_of_a_program_that_crashes_when_it_is_asked_to_end(tmp_path, capsys):
+    only = ("--only", "establishment-cookie/an-invented-cookie-is-refused", "--depth", "quick")
+    node = f"exec:{sys.executable} {DYING} {{port}} ends"
+    assert invoke(["run", node, *only, "--out", str(tmp_path / "r")]) == 0
+    assert (
+        "ended by signal 11 (SIGSEGV) when it was asked to end: no check is charged with it" in capsys.readouterr().err
+    )
+
+
+def test_what_the_only_answer_states_is_told_where_no_further_link_is_taken(tmp_path, capsys):
+    """Version 0 and the role of a client say more about such a node than that it accepts no link."""
+    node = f"exec:{sys.executable} {HABITUAL} once 127.0.0.1 {{port}}"
+    says = "its InitAck states version 0, role client"
+    assert invoke(["smoke", node]) == 1
+    assert f"none was learnt: no sane handshake came to its end\n      {says}" in capsys.readouterr().out
+    assert invoke(["run", node, "--depth", "quick", "--out", str(tmp_path / "r")]) == 3
+    assert says in capsys.readouterr().err
+    assert invoke(["probe", node]) == 0
+    assert "version 0, role client" in capsys.readouterr().out
+
+
 def test_a_node_that_does_not_work_is_told(capsys):
     command = shlex.join([sys.executable, str(NODE), "closes-after-open"])
     assert invoke(["smoke", f"exec:{command} {{port}}"]) == 1

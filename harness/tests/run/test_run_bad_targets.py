@@ -159,7 +159,7 @@ def test_the_reason_comes_first_where_nothing_answers(tmp_path, capfd):
     told = capfd.readouterr()
     assert told.err.splitlines()[0] == "zconform: cannot open a link to tcp/127.0.0.1:1 (step: connect)"
     assert "pending" not in told.out
-    assert told.out.splitlines()[-1] == "Exit 3: the run could not go on to its end"
+    assert told.out.splitlines()[-1] == "Exit 3: the harness or the target failed before the run was complete"
 
 
 def test_one_that_never_began_has_no_tables(tmp_path, capsys):

@@ -21,7 +21,7 @@ _WIDTH: Final = 8
 _ENDS: Final = {
     Exit.CONFORMING: "green: everything is as required or as listed",
     Exit.NOT_CONFORMING: "red",
-    Exit.CANNOT_GO_ON: "the run could not go on to its end",
+    Exit.CANNOT_GO_ON: "the harness or the target failed before the run was complete",
     Exit.NOTHING_JUDGED: "nothing was judged",
 }
 

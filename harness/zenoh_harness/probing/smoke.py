@@ -13,7 +13,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.codecs.codec import AnswerKind, Codec
 from zenoh_harness.errors import AgentError, CannotConnect, HarnessError, UsageError
 from zenoh_harness.links.links import connect
-from zenoh_harness.links.timing import Deadline
+from zenoh_harness.links.timing import Deadline, stretched
 from zenoh_harness.probing.habits.study import study
 from zenoh_harness.probing.probe import missing_claims, probe, probe_twice, probed_capabilities
 from zenoh_harness.profiles import DEFAULT, PROFILES
@@ -67,14 +67,17 @@ def smoke_node(target: NodeTarget) -> Iterator[SmokeStep]:
         return
     with node:
         yield SmokeStep("start", note=f"ready after {time.monotonic() - began:.1f} s, {node.attach()}")
-        yield _check_habits(node)
+        habits = _check_habits(node)
+        yield habits
         yield _check_profiles(target)
-        works = _check_health(node)
-        yield works
+        works = _check_health(node) if habits.well else habits
+        if works is not habits:
+            yield works
         yield from _agent(node)
         if works.well:
             yield _check_claims(target, node)
-    yield _check_stop(node)
+        worked = node.vitals().running
+    yield _check_stop(node, worked=worked)
     if target.restartable:
         yield _check_restart(target, node)
 
@@ -91,10 +94,21 @@ def _check_habits(node: NodeInstance) -> SmokeStep:
         return SmokeStep(
             "habits", f"it speaks protocol version {habits.version}", f"version {VERSION} is judged", fatal=True
         )
+    if died := _death(node, "habits", "sane sessions and plain refusals"):
+        return died
     usual = "nothing unusual: it answers and reconnects at once"
     if not habits.answer:
         usual = "none was learnt: no sane handshake came to its end"
+        usual += f"\n      its InitAck states {habits.states}" if habits.states else ""
     return SmokeStep("habits", note="\n      ".join([*(habits.lines() or [usual]), *_faster(node, habits)]))
+
+
+def _death(node: NodeInstance, step: str, during: str) -> SmokeStep | None:
+    """Return the step of a program that died during it; None if it runs, or exited by itself."""
+    vitals = node.vitals()
+    if vitals.running or vitals.ended is None or vitals.in_order:
+        return None
+    return SmokeStep(step, f"it died during {during}: {health.death(vitals)}", "zconform run records the conversation")
 
 
 def _faster(node: NodeInstance, habits: TargetHabits) -> Iterator[str]:
@@ -192,6 +206,10 @@ def _check_capabilities(agent: AgentClient) -> SmokeStep:
 def _check_claims(target: NodeTarget, node: NodeInstance) -> SmokeStep:
     look = partial(probe, node, rates=False)
     facts = probe_twice(look(), target.claims.intersection(probed_capabilities(target.side, node.profile.name)), look)
+    if node.program is not None:
+        node.program.wait(Deadline.after(stretched(LATE)))  # a death of the last question takes a moment to be seen
+    if died := _death(node, "claims", "questions about what it offers"):
+        return died
     lacking = missing_claims(target.claims, target.side, {node.profile.name: facts})
     if lacking:
         return SmokeStep(
@@ -202,17 +220,19 @@ def _check_claims(target: NodeTarget, node: NodeInstance) -> SmokeStep:
     return SmokeStep("claims", note=f"seen: {', '.join(sorted(facts.capabilities)) or 'nothing special'}")
 
 
-def _check_stop(node: NodeInstance) -> SmokeStep:
+def _check_stop(node: NodeInstance, *, worked: bool) -> SmokeStep:
     if node.program is not None and node.program.poll() is None:
         return SmokeStep("stop", "its process is still running", "it must exit on SIGTERM or SIGKILL")
+    ended = node.program.ended if node.program else None
+    crash = ", which is a crash: no check is about the end of a program" if worked and ended and ended.crashed else ""
+    how = f"ended by {ended}{crash}" if ended else "ended"
     if node.side is Side.INITIATOR or node.program is None:
-        return SmokeStep("stop", note="ended")
+        return SmokeStep("stop", note=how)
     try:
         connect(node.locator, Deadline.after(1)).close()
     except CannotConnect:
-        ended = node.program.ended
         orphans = f", and left {ended.orphans} processes behind" if ended and ended.orphans else ""
-        return SmokeStep("stop", note=f"ended by {ended}{orphans}")
+        return SmokeStep("stop", note=f"{how}{orphans}")
     return SmokeStep(
         "stop",
         f"something still listens at {node.locator}",

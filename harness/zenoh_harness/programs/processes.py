@@ -46,6 +46,11 @@ class ProcessEnd:
         """Whether it exited by itself: not by a signal, nor with a shell's exit code for one."""
         return self.code >= 0 and self.code not in _SHELL_DEATHS
 
+    @property
+    def crashed(self) -> bool:
+        """Whether a signal ended it that nobody sends to end a program, such as SIGSEGV."""
+        return self.code in _SHELL_DEATHS or 128 - self.code in _SHELL_DEATHS
+
     def __str__(self) -> str:
         return f"exit code {self.code}" if self.code >= 0 else f"signal {-self.code} ({signal_name(-self.code)})"
 

@@ -16,6 +16,7 @@ from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import study, study_profile
+from zenoh_harness.programs.processes import ProcessEnd
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.run.disturbances import SUSPENDED, Watch
 from zenoh_harness.run.embargo import FROM_START
@@ -90,6 +91,8 @@ class Lifecycle:
         """How it was found by the last look, in a few words."""
         self.slow: Unhealthy | None = None
         """The first time that it was slow."""
+        self.crash_at_end: ProcessEnd | None = None
+        """How an instance that still worked crashed when it was asked to end; no check is charged with it."""
         self._budget: Budget | None = None
         self._at_best = Grade.FUNCTIONAL
         self._examine = examine
@@ -111,7 +114,7 @@ class Lifecycle:
             raise TargetError(
                 f"{self.target.reach} does not work in profile {self.profile}",
                 step=f"first look, {health.grade.name.lower()}",
-                seen=health.cause,
+                seen=(health.cause, f"its InitAck states {self.habits.states}" if self.habits.states else ""),
                 hint="nothing was sent yet but a sane handshake: is it what it should be?",
             )
         panics = frozenset(sign.cause for sign in health.vitals.signs)
@@ -336,8 +339,13 @@ class Lifecycle:
         return node
 
     def _end(self, node: NodeInstance | None) -> None:
-        if node is not None:
-            node.stop()
+        if node is None:
+            return
+        worked = node.vitals().running
+        node.stop()
+        ended = node.program.ended if node.program else None
+        if worked and ended is not None and ended.crashed:
+            self.crash_at_end = ended
 
 
 def says_anything(health: Health, side: Side) -> bool:

@@ -262,10 +262,17 @@ class NodeRun:
         node = lifecycle.hand_over() if last and self.options.kept is not None and not self.stop.is_set() else None
         if node is not None and self.options.kept is not None:
             self.options.kept.append(node)
-        if self.target.can_run_beside:
-            self._leaving.add(lifecycle.stop)
-        else:
+
+        def end() -> None:
             lifecycle.stop()
+            if lifecycle.crash_at_end is not None:
+                how = f"ended by {lifecycle.crash_at_end} when it was asked to end"
+                self.options.found(f"{self.reach}: in profile {lifecycle.profile}, {how}: no check is charged with it")
+
+        if self.target.can_run_beside:
+            self._leaving.add(end)
+        else:
+            end()
 
     def _begun(self, records: Records, lifecycle: Lifecycle) -> tuple[bool, Unhealthy | None]:
         """Whether it could be had, and what is wrong with it from the start."""

@@ -30,7 +30,7 @@ _SAYS: Final = {
     Exit.CONFORMING: "conforms in everything that was judged",
     Exit.NOT_CONFORMING: "deviates from the specification",
     Exit.USAGE: "usage",
-    Exit.CANNOT_GO_ON: "the run could not go on to its end",
+    Exit.CANNOT_GO_ON: "the harness or the target failed before the run was complete",
     Exit.NOTHING_JUDGED: "nothing was judged",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from zenoh_conformance.messages import Close, sane
+from zenoh_conformance.messages import Close, Init, sane
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import decode, encode
 from zenoh_conformance.reading.kinds import InitAck
@@ -35,6 +35,16 @@ def greet(link: RecordedLink, deadline: Deadline, *, silently: bool = False) -> 
     if InitAck.matches(_read(answer)) or isinstance(_read(answer), Close) or _is_malformed_answer(answer):
         return answer
     raise NotZenoh(f"{link.locator} does not answer an InitSyn as Zenoh does", step="handshake", seen=show(answer))
+
+
+def odd_statements(answer: bytes, role: str) -> str:
+    """Return what an InitAck that answered `greet` states beside version 9 and `role`: `version 0, role client`; empty if nothing."""
+    init = _read(answer) if answer else None
+    if not isinstance(init, Init):
+        return ""
+    stated = init.whatami.name.lower()
+    odd = [f"version {init.version}"] if init.version != sane.VERSION else []
+    return ", ".join(odd + ([f"role {stated}"] if stated != role else []))
 
 
 def _is_malformed_answer(batch: bytes) -> bool:

@@ -125,6 +125,8 @@ class TargetHabits:
     """The protocol version with which it opens sessions; None if it is ours."""
     waits: Waits = field(default_factory=dict)
     """Seconds that it waits for our next message of a handshake, by what it has said last, as far as that was measured."""
+    states: str = ""
+    """What its first InitAck states that is not expected of it, as `version 0, role client`; empty if nothing."""
 
     @property
     def unit(self) -> float:

@@ -139,6 +139,8 @@ class NodeBase:
 
     habits: TargetHabits = UNKNOWN
     """Its habits, as studied so far."""
+    greeting: bytes = b""
+    """The batch with which a responder answered our first InitSyn; empty where there was none."""
     side: Side
     locator: Locator
     _proxy: LinkProxy | None = None

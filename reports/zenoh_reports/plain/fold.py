@@ -25,12 +25,12 @@ UNKNOWN: Final = "This version of the harness does not know it."
 EXPLAINED: Final = {
     Why.MET_NOTHING: "a check ran and met nothing to judge",
     Why.NOT_OFFERED: "the target says that it does not do this",
-    Why.VECTORS: "only a codec that is asked for bytes can break it, and this run asked none",
-    Why.OTHER_ROLE: "it, or each check of it, is about a role that the target did not play",
-    Why.NOT_RUN: "there is a check, which this run left out or did not come to",
-    Why.ERROR: "the harness failed in every check of it, which says nothing about the target",
-    Why.UNCOVERED: "nothing judges it yet",
-    Why.EXCUSED: "no peer can ever see it",
+    Why.VECTORS: "it concerns bytes alone: golden vectors judge it on a codec, and this run had none",
+    Why.OTHER_ROLE: "all its checks are about a role that the target did not play",
+    Why.NOT_RUN: "a check exists, but this run left it out or ended before it",
+    Why.ERROR: "the harness failed in every check of it; this says nothing about the target",
+    Why.UNCOVERED: "no check judges it yet",
+    Why.EXCUSED: "no peer can observe it",
 }
 
 

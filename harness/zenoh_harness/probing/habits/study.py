@@ -21,6 +21,7 @@ from zenoh_harness.probing.habits.capacity import measure_capacity, open_link
 from zenoh_harness.probing.habits.protocol_version import other_version
 from zenoh_harness.probing.habits.waiting import first_silence, measure_waits
 from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.targets.greeting import odd_statements
 from zenoh_harness.targets.habits import CONNECT, LONG_ENOUGH, TIMES, UNIT, Return, SessionEnd, TargetHabits
 from zenoh_harness.targets.target import NodeInstance
 
@@ -70,7 +71,9 @@ OF_FENCE: Final[Mapping[Fence, str]] = {Fence.QUERY: "finals", Fence.INTEREST: "
 def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
     """Return the habits of a started node. `rooms`: also measure the capacity of a responder."""
     us, answer, waits = _first_session(node)
-    bare = TargetHabits(start=float(getattr(node, "started_in", 0.0)), again=_again(node), waits=waits)
+    states = odd_statements(getattr(node, "greeting", b""), node.role)
+    start = float(getattr(node, "started_in", 0.0))
+    bare = TargetHabits(start=start, again=_again(node), waits=waits, states=states)
     if answer is None and node.side is Side.RESPONDER and _ended_after_a_link(node):
         us = open_link(node)
         answer = handshake(us, node) if us is not None else None

@@ -18,6 +18,7 @@ from zenoh_harness.probing.probe.capabilities import (
 )
 from zenoh_harness.probing.probe.limits import limits_and_rates
 from zenoh_harness.probing.probe.patience import measure_patience
+from zenoh_harness.targets.greeting import odd_statements
 from zenoh_harness.targets.target import NodeInstance
 
 __all__ = ["ProbeFacts", "missing_claims", "probe", "probe_twice", "probed_capabilities"]
@@ -52,6 +53,7 @@ def _probe_responder(ask: Asker, facts: ProbeFacts, rates: bool) -> None:
     first = ask.learn()
     if first is None:
         facts.note("sessions", "refused")
+        facts.note("its InitAck states", odd_statements(getattr(ask.node, "greeting", b""), ask.node.role) or None)
         return
     assert first.theirs is not None
     assert first.their_open is not None

@@ -75,7 +75,7 @@ class ListeningTarget:
         """Return the node once it has answered an InitSyn; otherwise stop it. Raises CannotConnect, NotZenoh."""
         deadline = Deadline.after(READY)
         with stop_on_error(node), contextlib.closing(node.link(deadline)) as link:
-            greet(link, deadline)
+            node.greeting = greet(link, deadline)
         return add_tap(node, self.reach)
 
 

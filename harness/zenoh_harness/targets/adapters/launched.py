@@ -198,7 +198,7 @@ class LaunchedNode(NodeBase):
     def _answers(self, deadline: Deadline) -> bool:
         try:
             with contextlib.closing(connect(self.locator, deadline)) as link:
-                greet(link, deadline, silently=self.profile.credentials is not None)
+                self.greeting = greet(link, deadline, silently=self.profile.credentials is not None)
         except CannotConnect as why:
             self._still_starting(deadline, why)
             return False
