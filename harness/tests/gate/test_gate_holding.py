@@ -56,6 +56,9 @@ def kinds(found):
 
 
 FAILS = judgement("fail", OPENED)
+MODEL = "models/establishment"
+OF_MODEL = entry(MODEL, requirement="session-establishment/refusal-is-close")
+"""As it is written for a model that found a deviation from another requirement than that which it passes under."""
 
 
 def test_what_the_harness_could_not_judge_is_no_alert_of_the_gate(tmp_path):
@@ -80,6 +83,9 @@ def test_what_the_harness_could_not_judge_is_no_alert_of_the_gate(tmp_path):
         (entry(cause="stage init: *") + entry(expires="2026-06-01"), FAILS, [(GateReason.EXPIRED, 2)]),
         (entry(), (FAILS, judgement("fail", "stage init: x")), [(GateReason.NEW, None)]),
         (entry(), judgement("pass"), [(GateReason.FIXED, 1)]),
+        (OF_MODEL, judgement("pass", check=MODEL), [(GateReason.FIXED, 1)]),
+        (OF_MODEL, judgement("fail", OPENED, check=MODEL), [(GateReason.NEW, None)]),
+        (OF_MODEL, judgement("pass"), []),
         (entry(versions=">=2"), judgement("pass"), []),
         (entry(versions=">=2"), FAILS, [(GateReason.NEW, None)]),
         (entry(kind="wheel"), FAILS, [(GateReason.NEW, None)]),

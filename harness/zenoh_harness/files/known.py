@@ -99,12 +99,22 @@ class ListedDeviation:
         """The id of the entry's check or, if it names none, of its requirement."""
         return self.check or self.requirement
 
+    def settled_by(self, key: Key) -> bool:
+        """Return whether a judgement of this key tells that the entry's deviation has gone, if it is a pass.
+
+        A check that found a deviation of another requirement than its own passes under its own.
+        """
+        return self._is_where(key) if self.check else self.about(key)
+
     def about(self, key: Key) -> bool:
         """Return whether the entry applies to the judgement of this key, whatever its verdict."""
+        return self.requirement in ("", key.requirement) and self._is_where(key)
+
+    def _is_where(self, key: Key) -> bool:
+        """Return whether check, place, version and parameters are those of the entry."""
         if self.check not in ("", key.check):
             return False
         wanted = (
-            (self.requirement, key.requirement),
             (self.role, key.role),
             (self.profile, key.profile),
             (self.link, key.link),
@@ -175,10 +185,12 @@ class Known:
         for entry in found:
             if entry is not None:
                 self._met.add(entry[0])
-        for index, _ in about:
+        for index, one in enumerate(self.deviations):
+            if judgement.verdict.says_nothing or self.is_over(one) or not one.settled_by(judgement.key):
+                continue
             if judgement.verdict is Verdict.PASS:
                 self._settled.setdefault(index, judgement)
-            elif not judgement.verdict.says_nothing:
+            else:
                 self._open.add(index)
         return found[0][1] if found and found[0] is not None and None not in found else None
 
