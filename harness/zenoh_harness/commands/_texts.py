@@ -18,6 +18,7 @@ SHORT: Final[dict[str, str]] = {
     "fuzz": "Fuzz codecs, and work with the findings.",
     "gate": "Judge one target against its list of known deviations.",
     "interop": "Connect real nodes to each other and judge the traffic.",
+    "known": "Compare lists of known deviations with faulty nodes and with a release.",
     "laws": "List and show the laws, or judge recordings by them.",
     "learn": "Learn a target's handshake as an automaton.",
     "matrix": "Judge several versions and print what changed.",

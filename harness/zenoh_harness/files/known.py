@@ -11,6 +11,7 @@
     see         = "https://..."          # details; one of see, public and owner is required
     public      = "https://..."          # the public report of a crash, zombie, panic or hang
     owner       = "us"
+    reproduced_by = ["faulty-node"]      # shows this very deviation; any other faulty node must not be excused
     sometimes   = true                   # depends on the node's build or configuration, or on a race: it may be absent
     expires     = 2027-01-01
 
@@ -91,6 +92,8 @@ class ListedDeviation:
     owner: str = ""
     sometimes: bool = False
     """Whether the deviation may be absent, depending on the node's build or configuration; the entry is never `gone`."""
+    reproduced_by: tuple[str, ...] = ()
+    """The faulty nodes that reproduce the very deviation that is excused."""
     expires: dt.date | None = None
     """The first day on which the entry excuses nothing."""
 
@@ -313,8 +316,16 @@ def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
         parameters=parameters,
         versions=_versions(where, row),
         sometimes=faults.field(where, None, row, "sometimes", bool, False),
+        reproduced_by=_names(where, row, "reproduced_by"),
         expires=_date(where, row),
     )
+
+
+def _names(where: str, row: Row, name: str) -> tuple[str, ...]:
+    names = faults.field(where, None, row, name, list, [])
+    if not all(isinstance(each, str) for each in names):
+        raise FileFault(where, None, f"{name!r} must be a list of names")
+    return tuple(names)
 
 
 def _versions(where: str, row: Row) -> SpecifierSet | Commits:
