@@ -42,8 +42,14 @@ class TargetFault:
 
     @property
     def requirement(self) -> str:
-        """The requirement that the fault breaks."""
-        return self.first.key.requirement
+        """The requirement that the fault breaks: of a message that is lost at times, that it comes."""
+        return COMES.get(_lost_at_times(self.judgements), self.first.key.requirement)
+
+    @property
+    def rate(self) -> str:
+        """How often it showed, as in `3 of 75`; of one that shows each time, in how many places."""
+        lost = next((one.details["lost"] for one in self.judgements if "lost" in one.details), None)
+        return f"{lost['times']} of {lost['of']}" if lost else ""
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -99,6 +105,32 @@ def known_faults(judgements: Iterable[Judgement]) -> list[TargetFault]:
     return sorted(_fold([one for one in judgements if one.verdict is Verdict.KNOWN]), key=_order)
 
 
+SILENCE: Final = "silence"
+COMES: Final[Mapping[str, str]] = {
+    "ResponseFinal": "reply/final-always-comes",
+    "Request": "query/query-reaches-intersecting",
+    "Push": "push/push-reaches-intersecting",
+    "InitAck": "session-establishment/init-ack-answers-init-syn",
+    "OpenAck": "session-establishment/open-ack-answers-open-syn",
+    "OpenSyn": "session-establishment/open-syn-answers-init-ack",
+}
+"""A message that is due, and the requirement that it comes."""
+
+
+OF_A_QUERY: Final = ("ResponseFinal", "Response", "Request")
+"""What does not come, or is not passed on, where a query is lost."""
+
+
+def _lost_at_times(judgements: Sequence[Judgement]) -> str:
+    """The one message that all of these missed, some of them not each time; empty if there is no such message."""
+    missed = {str(found(one).get("expected", "")) if is_loss(found(one)) else "" for one in judgements}
+    if not any(one.verdict is Verdict.FLAKY for one in judgements):
+        return ""
+    if missed <= {*OF_A_QUERY}:
+        return next(name for name in OF_A_QUERY if name in missed)
+    return missed.pop() if len(missed) == 1 else ""
+
+
 # -- folding
 
 Trait = tuple[Hashable, ...]
@@ -133,6 +165,8 @@ def _traits(one: Judgement) -> Iterator[Trait]:
         return
     was = found(one)
     yield "requirement", one.key.requirement
+    if one.verdict is Verdict.FLAKY and is_loss(was) and was.get("expected") in OF_A_QUERY:
+        yield ("at times",)
     if is_loss(was):
         yield "lost in", one.key.check, str(was["got"])
     yield from _traits_of_finding(was)

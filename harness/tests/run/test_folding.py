@@ -124,6 +124,24 @@ def test_a_new_fault_beside_a_known_one_is_told_by_itself() -> None:
     assert [fault.judgements for fault in known_faults([known, new])] == [(known,)]
 
 
+def test_a_query_that_is_lost_at_times_is_told_as_such_whatever_was_judged_meanwhile() -> None:
+    unanswered = finding(path="the session works", expected="ResponseFinal", got="silence")
+    unasked = finding(path="the query is passed on", expected="Request", got="silence")
+    at_times = [
+        red("a/b", "primitives/unknown-optional-skipped", verdict=Verdict.FLAKY, **unanswered),
+        red("a/c", QUERY, verdict=Verdict.FLAKY, **unasked),
+        red("a/d", RAISED, **unanswered),
+    ]
+    looked = {"found": unanswered["details"]["found"], "lost": {"times": 3, "of": 75}}
+
+    assert heads(*at_times) == {"reply/final-always-comes"}
+    assert [
+        fault.rate
+        for fault in faults([*at_times, red("target/stays-up", QUERY, verdict=Verdict.FLAKY, details=looked)])
+    ] == ["3 of 75"]
+    assert heads(*[replace(one, verdict=Verdict.FAIL) for one in at_times]) != {"reply/final-always-comes"}
+
+
 def test_what_passed_or_was_not_judged_is_no_cause() -> None:
     quiet = [replace(red(CASE), verdict=verdict) for verdict in Verdict if verdict is Verdict.KNOWN or verdict.is_quiet]
 

@@ -15,6 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from zenoh_conformance.cases.faults import faults
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.run.folder import claimed
@@ -272,6 +274,24 @@ def charges_the_guilty(code, read, verdict):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_only_the_case_that_brings_it_down_is_charged(tmp_path, fault):
     charges_the_guilty(*struck(tmp_path, fault), FAULTS[fault])
+
+
+def one_finding_of_lost_queries(folder, *more):
+    """Whether a node that loses queries once in a while is told to lose queries, and nothing else."""
+    node = f"exec:{sys.executable} {(Path(__file__).parents[1] / 'losing_node.py')} {{port}} 25"
+    assert zconform("run", node, *more, "--depth", "quick", "--out", folder / "r", "-q") == 1
+    [fault] = faults(results.read(folder / "r").judgements)
+    assert (fault.requirement, fault.verdict) == ("reply/final-always-comes", Verdict.FLAKY)
+
+
+def test_a_node_that_loses_a_query_now_and_then_is_no_zombie(tmp_path):
+    one_finding_of_lost_queries(tmp_path, "--only", "establishment-extensions/*", "--only", "establishment-fields/*")
+
+
+@pytest.mark.soak
+def test_ten_times_lost_queries_are_one_finding(tmp_path):
+    for number in range(10):
+        one_finding_of_lost_queries(tmp_path / str(number))
 
 
 @pytest.mark.soak

@@ -71,6 +71,8 @@ class AttemptOutcome:
     """Which of two readings the target follows, where the case could tell."""
     before: str = ""
     """How the target was found by the last look before it."""
+    asked: int = 0
+    """How many queries it asked to fence what it said."""
     watch: Watch | None = None
     """Tells whether the target was suspended since it began; None where that cannot matter."""
 
@@ -182,6 +184,7 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         late = kept_waiting(stage.conversation, stage.role, waits, silence_is_meant=item.case.timed)
         end = stage.ended(findings[0].end if findings else "")
         stage.close()
+        asked = sum(map(len, {id(us.fences): us.fences for us in stage.dialogues}.values()))
         stage.dialogues.clear()  # they hold each other, and all that they read
         if stage.budget.spent:
             stage.conversation.cut(stage.budget.sent + KEPT)
@@ -205,6 +208,7 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         laws=_of_target(every, stage.role, late is not None),
         trace=trace,
         reading=stage.reading,
+        asked=asked,
     )
 
 

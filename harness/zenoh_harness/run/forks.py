@@ -71,6 +71,7 @@ class AloneResults:
     law_results: LawResults
     deaths: list[Death]
     slow: Unhealthy | None
+    lost: list[Unhealthy]
 
 
 class _Pickler(pickle.Pickler):

@@ -97,6 +97,8 @@ class Health:
     """What was said during the check: evidence."""
     wrote: tuple[str, ...] = ()
     """The last lines of its output, where it is ill."""
+    awaited: str = ""
+    """The message that did not come, where it is a zombie."""
 
     @property
     def well(self) -> bool:
@@ -135,6 +137,7 @@ class _Check:
         self.unit = max(budget.patience if budget else scaled(PATIENCE), self.habits.unit)
         self.recorder = Recorder()
         self.grade = Grade.GONE
+        self.awaited = ""
         self.open: list[Dialogue] = []
 
     def run(self) -> Health:
@@ -169,7 +172,7 @@ class _Check:
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
             usage=self.node.program.usage() if self.node.program else None,
-            conversation=self.recorder.conversation, wrote=wrote(self.node) if verdict.is_grave else (),
+            conversation=self.recorder.conversation, awaited=self.awaited, wrote=wrote(self.node) if verdict.is_grave else (),
         )  # fmt: skip
 
     def _panic(self, vitals: Vitals) -> Sign | None:
@@ -212,6 +215,7 @@ class _Check:
             # Silence before any handshake ever came is a hang. Who shook hands before, and now refuses or falls silent, is at work
             # somewhere and no use to anybody: a zombie.
             silent = not dialogue.is_over and why.finding.got == "silence"
+            self.awaited = why.finding.expected
             hangs = silent and self.grade < Grade.HANDSHAKE
             raise self._ill(Verdict.HANG if hangs else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
         self.grade = max(self.grade, Grade.HANDSHAKE)
@@ -238,6 +242,7 @@ class _Check:
         try:
             act()
         except Deviation as why:
+            self.awaited = why.finding.expected
             raise self._ill(Verdict.ZOMBIE, f"{else_}: {why.finding.got}") from why
 
     def _function(self, near: Dialogue, far: Dialogue) -> None:

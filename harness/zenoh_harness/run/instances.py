@@ -37,6 +37,16 @@ class Instances:
         """The first time that one was slow."""
         return next((lane.lifecycle.slow for lane in self.lanes if lane.lifecycle.slow), None)
 
+    @property
+    def lost(self) -> list[Unhealthy]:
+        """Looks that missed a message of an instance which did its work when it was asked again."""
+        return [one for lane in self.lanes for one in lane.lifecycle.lost]
+
+    @property
+    def looks(self) -> int:
+        """How often all of them were looked at."""
+        return sum(lane.lifecycle.looks for lane in self.lanes)
+
     def losses(self) -> int:
         """How many instances had to be started again."""
         return sum(max(0, lane.lifecycle.generation - 1) for lane in self.lanes)

@@ -54,6 +54,8 @@ class LawResults:
     ) -> None:
         """`note` writes down what is added; `earlier` is what was written down, by check, before the run was resumed."""
         self._said: dict[str, LawCount] = {}
+        self.asked = 0
+        """Queries that the attempts asked to fence what they said."""
         self._place, self._note, self._earlier = place, note, dict(earlier or {})
         self._labels: set[str] = set()
 
@@ -65,6 +67,7 @@ class LawResults:
         """Count one attempt; retries and repetitions count too: the target said it."""
         label, found = outcome.item.label, []
         self._labels.add(label)
+        self.asked += outcome.asked
         for judged in outcome.laws:
             said = self._said.setdefault(judged.law.id, LawCount())
             said.subjects += judged.subjects
@@ -80,6 +83,7 @@ class LawResults:
     def join(self, other: LawResults) -> None:
         """Count what another one has heard, too."""
         self._labels |= other._labels
+        self.asked += other.asked
         for law, heard in other._said.items():
             said = self._said.setdefault(law, LawCount())
             said.subjects += heard.subjects

@@ -50,6 +50,8 @@ class Unhealthy:
     """The health check that found it."""
     wrote: tuple[str, ...] = ()
     """The last lines of its output."""
+    awaited: str = ""
+    """The message that did not come, where it is a zombie."""
 
 
 def in_words(verdict: Verdict, cause: str) -> str:
@@ -89,6 +91,10 @@ class Lifecycle:
         """How many instances there were."""
         self.condition = ""
         """How it was found by the last look, in a few words."""
+        self.looks = 0
+        """How often it was looked at between checks."""
+        self.lost: list[Unhealthy] = []
+        """Looks that missed a message of a node which did its work when it was asked again."""
         self.slow: Unhealthy | None = None
         """The first time that it was slow."""
         self.crash_at_end: ProcessEnd | None = None
@@ -200,6 +206,7 @@ class Lifecycle:
         """Look at it; what is wrong, or None. Nobody is worse than he was from the start."""
         if self.left():
             self.renew()
+        self.looks += 1
         health = self._looked(self._settled())
         if health.verdict is Verdict.SLOW and self.slow is None:
             self.slow = Unhealthy(Verdict.SLOW, health.cause, health.conversation)
@@ -230,10 +237,19 @@ class Lifecycle:
         health = self._roomy()
         if health.verdict is Verdict.HANG and not health.vitals.suspended:
             return self._waited_for(health)
+        if health.verdict is Verdict.ZOMBIE and health.grade < self._at_best:
+            return self._asked_again(health)
         for _ in range(SLOW_LOOKS):
             if health.verdict is not Verdict.SLOW:
                 break
             health = self._look(self._budget)
+        return health
+
+    def _asked_again(self, found: Health) -> Health:
+        """A second look, over fresh links: a node that does its work then is not dead, and lost a message."""
+        health = self._roomy()
+        if health.well:
+            self.lost.append(Unhealthy(found.verdict, found.cause, found.conversation, awaited=found.awaited))
         return health
 
     def _look(self, budget: Budget | None) -> Health:

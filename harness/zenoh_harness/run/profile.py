@@ -85,13 +85,14 @@ class ProfileRun:
 
     def _close(self, instances: Instances, unhealthy: Unhealthy | None) -> None:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
+        self.records.lost(instances.lost, instances.first.law_results.asked + instances.looks)
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 
     def alone(self, items: Sequence[Item], can: Ability) -> AloneResults:
         """Run cases that must be alone, for another process to record."""
         group = self._group(can, self.records.law_results(resumed=False), [])
         decisions = [decision for these in groups(items) for decision in self._unless_over(group, these)]
-        return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow)
+        return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow, self.lifecycle.lost)
 
     def _group(self, can: Ability, law_results: LawResults, deaths: list[Death]) -> Group:
         return Group(
@@ -209,6 +210,7 @@ class ProfileRun:
         if results is not None:
             group.law_results.join(results.law_results)
             group.deaths += results.deaths
+            self.lifecycle.lost += results.lost
             self.lifecycle.slow = self.lifecycle.slow or results.slow
             yield from results.decisions
             return

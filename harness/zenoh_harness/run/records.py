@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from zenoh_conformance.cases.controls import BASIC
+from zenoh_conformance.cases.faults import COMES, SILENCE
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.readings import verdict_of
 from zenoh_conformance.judging.verdict import Key, Verdict, worst
@@ -44,6 +46,8 @@ class Records:
         self._known, self._seed = known, seed
         self.fencing = BY_QUERY
         """By what the target is fenced."""
+        self._unanswered: list[Decision] = []
+        """Checks that missed the answer to a query once, and not again."""
 
     def key(self, requirement: str, check: str, item: Item | None = None) -> Key:
         """The key of a judgement here."""
@@ -71,7 +75,9 @@ class Records:
 
     def decision(self, decision: Decision) -> None:
         """A case that was judged."""
-        item = decision.item
+        item, finding = decision.item, decision.finding
+        if decision.verdict is Verdict.FLAKY and finding and finding.is_work and finding.got == SILENCE:
+            self._unanswered.append(decision)
         self._register.add(
             self.key(decision.requirement, item.case.id, item),
             decision.verdict,
@@ -197,6 +203,29 @@ class Records:
         plain = BASIC[self._target.side]
         here = (one for one in self._register.judgements if one.key.role == key.role and one.verdict is Verdict.FAIL)
         return next((one.key.check for one in here if one.key.check in plain or one.key.check.startswith(ROUTED)), "")
+
+    def lost(self, looks: Sequence[Unhealthy], asked: int) -> None:
+        """What a node lost that is alive: it did its work when it was asked again.
+
+        `looks` missed a message, `asked` is how many queries and looks there were.
+        """
+        if not looks:
+            return
+        awaited = Counter(one.awaited for one in looks).most_common(1)[0][0]
+        shown = next(one for one in looks if one.awaited == awaited)
+        times = sum(one.awaited == awaited for one in looks)
+        times += sum(one.finding is not None and one.finding.expected == awaited for one in self._unanswered)
+        self._register.add(
+            self.key(COMES.get(awaited, STAYS_UP), STAYS_UP),
+            Verdict.FLAKY,
+            cause=f"{awaited} did not come, and came when it was asked for again",
+            conversation=shown.conversation,
+            details={
+                "found": {"path": "asked again", "expected": awaited, "got": SILENCE},
+                "lost": {"times": times, "of": asked},
+            },
+            repeat="",
+        )
 
     def cannot_start(self, cause: str) -> None:
         """The profile could not be had, although the target says that it can."""

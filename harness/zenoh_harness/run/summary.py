@@ -159,6 +159,7 @@ def _fault_json(fault: TargetFault) -> dict[str, Any]:
         "profiles": fault.profiles,
         "checks": fault.checks,
         "elsewhere": fault.elsewhere,
+        "rate": fault.rate,
         "places": len(fault.judgements),
         "repeat": one.repeat,
         "evidence": one.evidence,
@@ -237,7 +238,7 @@ def _tell(fault: TargetFault, out: Console, folder: Path) -> None:
     profiles, roles = ", ".join(fault.profiles), " and ".join(fault.roles)
     where = "" if profiles == "default" else f", profile{'s' * (len(fault.profiles) > 1)} {profiles}"
     out.print()
-    head = f"{one.verdict.value.upper():<7}{one.key.requirement}  ({one.level}, {roles}{where})"
+    head = f"{one.verdict.value.upper():<7}{fault.requirement}  ({one.level}, {roles}{where})"
     out.print(head, style=style, soft_wrap=True)
     for name, text in _rows(fault, folder):
         if text:
@@ -247,13 +248,14 @@ def _tell(fault: TargetFault, out: Console, folder: Path) -> None:
 def _rows(fault: TargetFault, folder: Path) -> Iterator[tuple[str, str]]:
     """What is said of one fault, by name; what is empty is left out."""
     one, was = fault.first, found(fault.first)
-    known = requirements().get(one.key.requirement)
+    known = requirements().get(fault.requirement)
     yield "asked", known.says if known is not None else _ASKED.get(one.key.requirement, "")
     yield "page", known.ref[0].replace("#", ", section ") if known is not None and known.ref else ""
     yield from (("erratum", text) for text in _errata(one))
     yield "seen", _seen(one, was)
     yield "expected", was.get("expected", "") if _is_plain(one, was) else ""
     yield "at", f"byte {was['byte']} of the batch: {was['bytes']}" if "byte" in was else ""
+    yield "rate", fault.rate
     yield "check", one.key.check if one.key.check != one.key.requirement else ""
     yield "with", _values(fault)
     yield "also", "; ".join(f"{other.cause} ({other.key.check})" for other in fault.others[:MOST_OTHERS])
