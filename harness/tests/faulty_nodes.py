@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.cases.case import Case, Parameters, all_cases
+from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.law import all_laws
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
-from zenoh_harness.faulty.table import reds
+from zenoh_harness.faulty.table import concerned, provoke, runs_in_memory, sample
 
 
 def find_faulty_node(name: str) -> FaultyNode:
@@ -32,13 +34,23 @@ def uncaught(faulty_node: FaultyNode) -> list[str]:
     """
     The checks that must be red on a faulty node and are not; quicker than its whole row.
 
-    The named cases run first, the others only for laws that had nothing to judge yet.
+    The named cases run first, until each is red, and the others only for laws that found nothing yet.
     """
-    wanted = set(faulty_node.caught_by)
-    named = [case for ident, case in all_cases().items() if ident in wanted]
-    others = [case for ident, case in all_cases().items() if ident not in wanted]
-    for case in (*named, *others):
-        if not wanted:
-            break
-        wanted -= reds(faulty_node.node, [case], whole=faulty_node.caught_by, more=faulty_node.values).keys()
+    wanted, laws = set(faulty_node.caught_by), all_laws()
+    for case, parameters in tried(faulty_node):
+        unheard = [laws[check] for check in wanted if check in laws]
+        if case.id in wanted or unheard:
+            findings, scene = provoke(case, parameters, faulty_node.node)
+            wanted -= {case.id} if findings else set()
+            said = judge(scene.conversation, unheard) if unheard else ()
+            wanted -= {one.law.id for one in said if one.findings and one.sender is case.role}
     return sorted(wanted)
+
+
+def tried(faulty_node: FaultyNode) -> Iterator[tuple[Case, Parameters]]:
+    """The cases that may show its faults, with their values; those that it names come first, with all of them."""
+    cases, named = all_cases().values(), faulty_node.caught_by
+    for case in sorted(cases, key=lambda case: case.id not in named):
+        more = faulty_node.values if case.id in named else ()
+        if runs_in_memory(case) and (case.id in named or concerned(faulty_node.node, case)):
+            yield from ((case, each) for each in (*sample(case, named), *more))

@@ -11,7 +11,7 @@ from zenoh_harness.scripting.convicting import Convicts, Says, convictions, coun
 SHARE = 0.95
 """Of all scripts, those that tell the faulty node from the healthy one."""
 
-SOME = sorted({*list(all_faulty_nodes())[::12], "cuts-its-open", "issues-no-cookie"})
+SOME = sorted({*list(all_faulty_nodes())[::36], "cuts-its-open", "issues-no-cookie"})
 """Those that stand for all among the short tests."""
 
 
