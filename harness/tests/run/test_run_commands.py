@@ -19,7 +19,9 @@ from zenoh_conformance.cases.faults import faults
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import results
+from zenoh_harness.run import runner
 from zenoh_harness.run.folder import claimed
+from zenoh_harness.run.vectors import golden
 
 pytestmark = pytest.mark.long(40)
 
@@ -346,7 +348,8 @@ def test_a_list_of_what_was_judged_is_used_or_written_whole(tmp_path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
-def test_what_was_judged_once_is_asked_for_again(tmp_path, capsys):
+def test_what_was_judged_once_is_asked_for_again(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runner, "golden", lambda: golden()[::40])
     codec, listed = f"stdio:{sys.executable} -m zenoh_harness.cli codec", tmp_path / "ours.judged"
     assert zconform("run", codec, "--judged", listed, "--accept", "--out", tmp_path / "first") == 0
     assert zconform("run", codec, "--judged", listed, "--out", tmp_path / "second") == 0
