@@ -37,7 +37,7 @@ def order(folder, oracle="decode", seconds=4.0, **more):
 
 @engine
 def test_a_right_codec_stays_green_and_its_corpus_is_kept(tmp_path):
-    first = Campaign(order(tmp_path), {"ours": "x"}).run()
+    first = Campaign(order(tmp_path, seconds=2.0), {"ours": "x"}).run()
     assert (first.findings, first.restarts) == ({}, 0)
     assert first.inputs > 1000
     assert first.edges > 100
@@ -190,7 +190,7 @@ def test_a_finding_is_minimised_to_the_same_finding(tmp_path, tiny):
 
 
 def test_a_death_is_minimised_too(tmp_path, tiny):
-    place = kept(tmp_path, tiny, 6, b"\0\x03\x00" + bytes(20), "survives-every-input")
+    place = kept(tmp_path, tiny, 6, b"\0\x03\x00" + bytes(8), "survives-every-input")
     assert minimise_finding(place).input == "00030000"
 
 
