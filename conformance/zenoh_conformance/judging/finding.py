@@ -20,6 +20,8 @@ CALM = "a machine that is not busy"
 KEPT_WAITING: Final = f"{NOT_REACHED}: we kept it waiting in the handshake"
 """The step of a finding if the target gave a handshake up for which we were late."""
 
+STATED_ROLE = "a role that the target string states (?role=)"
+"""What is missing where a check needs to know what the target is in a network."""
 OUR_FAULT = (OVERSLEPT, CALM, KEPT_WAITING)
 """Of what the cause speaks where we, or our machine, were too slow to judge."""
 

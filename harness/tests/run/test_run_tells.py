@@ -1,6 +1,7 @@
 """What results tell besides verdicts: when the run began, and how the target was found before and after what is red."""
 
 import io
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -44,6 +45,20 @@ def test_the_summary_states_the_share_of_what_applies_and_what_would_help(world)
     assert f"\nJudged: {shares.sentence}\nMore can be judged with {shares.more_sentence}\n" in text
     assert shares.behaviour.judged >= 1
     assert as_json(ran)["shares"] == shares.as_json()
+
+
+@pytest.mark.parametrize(("count", "says"), [(0, ""), (1, "1 check needs it"), (2, "2 checks need it")])
+def test_the_summary_suggests_a_role_where_checks_need_one(world, count, says):
+    world.case("a")
+    ran = world.run()
+    cause = "not reached: the role: none where a role that the target string states (?role=) is required"
+    silent = replace(ran.judgements[0], verdict=Verdict.NOT_OBSERVED, cause=cause)
+    more = (replace(silent, key=replace(silent.key, check=f"fake/role-{number}")) for number in range(count))
+    out = Console(file=io.StringIO(), width=400)
+    show(replace(ran, judgements=(*ran.judgements, *more)), out)
+    text = out.file.getvalue()
+    assert ("Add ?role=router, peer or client to the target string" in text) is bool(count)
+    assert says in text
 
 
 @pytest.mark.parametrize(

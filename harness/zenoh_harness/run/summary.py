@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance.cases.case import roles_by_requirement
 from zenoh_conformance.cases.faults import TargetFault, faults, found, is_told, order
+from zenoh_conformance.judging.finding import STATED_ROLE
 from zenoh_conformance.judging.shares import Shares, shares
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, worst
 from zenoh_conformance.spec.errata import Stance, by_name
@@ -121,6 +122,10 @@ def tell_shares(ran: Ran, out: Console) -> None:
     out.print(f"\nJudged: {stated.sentence}", soft_wrap=True)
     if stated.more:
         out.print(f"More can be judged with {stated.more_sentence}", soft_wrap=True)
+    unstated = {one.key.check for one in public(ran.judgements) if STATED_ROLE in one.cause}
+    if unstated:
+        checks = f"{len(unstated)} check{'s need' if len(unstated) > 1 else ' needs'} it"
+        out.print(f"Add ?role=router, peer or client to the target string: {checks}", soft_wrap=True)
 
 
 def as_json(ran: Ran) -> dict[str, Any]:

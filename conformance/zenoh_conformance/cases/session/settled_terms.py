@@ -10,7 +10,7 @@ from zenoh_conformance.cases.case import case, grid, pairwise
 from zenoh_conformance.cases.establishing import calm, until_open_syn
 from zenoh_conformance.cases.establishment.sane import a_session_does_work
 from zenoh_conformance.cases.initiator.open_ack import a_sane_handshake_makes_a_session
-from zenoh_conformance.judging.finding import NOT_REACHED
+from zenoh_conformance.judging.finding import NOT_REACHED, STATED_ROLE
 from zenoh_conformance.messages import Init, KeepAlive, Open, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenAck, OpenSyn
@@ -240,7 +240,7 @@ def shows_its_role(scene: Scene, us: Dialogue, init: Init) -> None:
     known = scene.fact("stated_role")
     us.require(
         known is not None,
-        expected="a role that the target string states (?role=)",
+        expected=STATED_ROLE,
         got="none",
         step=f"{NOT_REACHED}: the role",
     )
