@@ -83,7 +83,7 @@ class Person(io.StringIO):
 
 def test_one_case_under_a_persons_eyes(tmp_path, capsys, monkeypatch):
     held = []
-    monkeypatch.setattr(command, "keep_running", lambda _shell, kept: held.extend(kept))
+    monkeypatch.setattr(command, "keep_running", lambda _shell, kept, code: held.extend(kept) or code)
     person = Person("\ngo\n")
     monkeypatch.setattr("sys.stdin", person)
     try:

@@ -135,10 +135,7 @@ def command(
     check_folders(out)
     wanted = [find_checked(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
-    check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only), resume=resume)
-    if calm and (repeat > 1 or last_failed or keep):
-        hint = "leave out --repeat, --last-failed, --keep and --debug"
-        raise UsageError("--calm is for one whole run", step="--calm", hint=hint)
+    check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only), resume=resume, calm=calm)
     kept: list[NodeInstance] = []
     options = Options(
         out=out,
@@ -163,9 +160,7 @@ def command(
     exports.write(shell, exports.read(ran), strict=strict, lists=known)
     if judged is not None and accept:
         accept_judged(shell, judged, ran[0])
-    code = finish_runs(shell, ran)
-    keep_running(shell, kept)
-    return code
+    return keep_running(shell, kept, finish_runs(shell, ran))
 
 
 def checked_selection(only: tuple[str, ...], shard: str | None) -> Selection:
@@ -197,8 +192,13 @@ def run_each(
     return ran
 
 
-def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool, resume: bool = False) -> None:
+def check_repetition(
+    *, repeat: int, last_failed: bool, keep: bool, only: bool, resume: bool = False, calm: bool = False
+) -> None:
     """Raise UsageError for options of repetition that exclude each other."""
+    if calm and (repeat > 1 or last_failed or keep):
+        hint = "leave out --repeat, --last-failed, --keep and --debug"
+        raise UsageError("--calm is for one whole run", step="--calm", hint=hint)
     if resume and (repeat > 1 or last_failed):
         raise UsageError("--resume goes on with one run", step="--resume", hint="leave out --repeat and --last-failed")
     if repeat > 1 and (last_failed or keep):
@@ -239,8 +239,8 @@ def accept_judged(shell: Shell, path: Path, ran: Ran | None) -> None:
     shell.note(f"wrote {path.name}: {len(lines)} judged requirements")
 
 
-def keep_running(shell: Shell, kept: Sequence[NodeInstance]) -> None:
-    """Keep instances running until the user interrupts; then stop them."""
+def keep_running(shell: Shell, kept: Sequence[NodeInstance], code: int) -> int:
+    """Keep instances running until the user interrupts; then stop them. Returns `code`."""
     try:
         for node in kept:
             shell.err.print(f"running: {plain(node.attach())}", soft_wrap=True)
@@ -252,6 +252,7 @@ def keep_running(shell: Shell, kept: Sequence[NodeInstance]) -> None:
     finally:
         for node in kept:
             node.stop()
+    return code
 
 
 def some_runs(

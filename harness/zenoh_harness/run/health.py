@@ -319,7 +319,8 @@ class _Check:
             for event in sorted(due if "undeclare" in agent.capabilities else ()):
                 agent.ask("undeclare", id=f"{key}/{event}")
         except AgentError as why:
-            raise self._ill(Verdict.ZOMBIE, f"the application does not answer: {why.what}") from why
+            seen = ": ".join((why.what, *why.seen))
+            raise self._ill(Verdict.ZOMBIE, f"the application does not answer: {seen}") from why
         if text != due:
             wanted = " and ".join(f"a {event}" for event in sorted(due, reverse=True))
             are = "are" if len(due) > 1 else "is"

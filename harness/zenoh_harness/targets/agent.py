@@ -26,6 +26,9 @@ VERSION: Final = 1
 PATIENCE: Final = 10.0
 """Seconds that an answer may take."""
 
+READY: Final = "ready"
+"""The event of an agent whose session can be used now, after it refused a command with `not_ready`."""
+
 SILENT: Final = "no answer"
 """`seen` of the error about an agent that runs and does not answer."""
 
@@ -129,7 +132,10 @@ class AgentClient:
 
     def ask(self, command: str, **arguments: Any) -> Mapping[str, Any]:
         """Send a command and return its answer. Raises AgentError if it is refused, unknown, late or wrong."""
-        answer = self._ask({"cmd": command, **arguments}, Deadline.after(PATIENCE))
+        deadline = Deadline.after(PATIENCE)
+        answer = self._ask({"cmd": command, **arguments}, deadline)
+        while answer.get("not_ready") is True and self._becomes_ready(deadline):
+            answer = self._ask({"cmd": command, **arguments}, deadline)
         if answer.get("ok") is True:
             return answer
         if answer.get("unimplemented"):
@@ -137,6 +143,15 @@ class AgentClient:
             raise AgentUnimplemented(f"{self._name} refuses {command}", step=f"agent {command}", seen=seen)
         seen = str(answer.get("why", answer))
         raise AgentError(f"{self._name} refuses {command}", step=f"agent {command}", seen=seen)
+
+    def _becomes_ready(self, deadline: Deadline) -> bool:
+        """Wait for the event `ready`: a library may call its session open a moment after the handshake."""
+        while (line := self._next(deadline)) is not None:
+            if line.get("event") == READY:
+                return True
+            if "event" in line:
+                self._keep(line)
+        return False
 
     def knows(self, command: str) -> bool:
         """Whether it claims a command; for a made-up one the honest answer is no."""
@@ -150,7 +165,8 @@ class AgentClient:
             line = self._next(deadline)
             if line is None:
                 break
-            self._keep(line)
+            if line.get("event") != READY:
+                self._keep(line)
         taken = [self._events.popleft() for _ in range(min(count, len(self._events)))]
         self._waiting -= sum(map(cost, taken))
         return taken
@@ -175,6 +191,8 @@ class AgentClient:
                 pass
             raise AgentError(f"{self._name} has exited", step=f"agent {command['cmd']}", seen=str(why)) from why
         while (answer := self._next(deadline)) is not None:
+            if answer.get("event") == READY:
+                continue  # nobody waits for it
             if "event" in answer:
                 self._keep(answer)
             elif answer.get("seq") == self._seq:
