@@ -12,6 +12,12 @@ from zenoh_conformance.judging.law import all_laws
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import concerned, provoke, runs_in_memory, sample
 
+BY_RULE = {name: node for name, node in all_faulty_nodes().items() if node.shown_in}
+"""Those that are generated, a fault of each field in each circumstance."""
+SOME_BY_RULE = sorted({node.caught_by: name for name, node in BY_RULE.items()}.values())
+"""One for each law, which stands for the others among the short tests."""
+SEVERAL = sorted({*all_faulty_nodes()} - {*BY_RULE} | {*SOME_BY_RULE})
+
 
 def find_faulty_node(name: str) -> FaultyNode:
     """The faulty node of that name. Raises KeyError with the nearest names."""
@@ -49,7 +55,7 @@ def uncaught(faulty_node: FaultyNode) -> list[str]:
 
 def tried(faulty_node: FaultyNode) -> Iterator[tuple[Case, Parameters]]:
     """The cases that may show its faults, with their values; those that it names come first, with all of them."""
-    cases, named = all_cases().values(), faulty_node.caught_by
+    cases, named = all_cases().values(), (*faulty_node.caught_by, *faulty_node.shown_in)
     for case in sorted(cases, key=lambda case: case.id not in named):
         more = faulty_node.values if case.id in named else ()
         if runs_in_memory(case) and (case.id in named or concerned(faulty_node.node, case)):

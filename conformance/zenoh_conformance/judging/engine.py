@@ -44,8 +44,9 @@ class Dispatch:
     """The laws of one judge, compiled: which steps an event has."""
 
     def __init__(self, laws: tuple[type[Law], ...]) -> None:
-        self.laws = laws
-        self.of_session = tuple(at for at, law_ in enumerate(laws) if law_.per is Per.SESSION)
+        self.laws = tuple(dict.fromkeys(law_.fold or law_ for law_ in laws))
+        """The folds: of laws that share one, it stands here once."""
+        self.of_session = tuple(at for at, law_ in enumerate(self.laws) if law_.per is Per.SESSION)
         self.tables: dict[Nature, dict[tuple[str, bool], tuple[tuple[int, Step], ...]]] = {each: {} for each in Nature}
         """Nature to steps by kind of message and whether it stands alone; filled as kinds are met."""
         self.begins = {nature: self._overriding("on_begin", nature) for nature in Nature}
@@ -272,12 +273,15 @@ class Judge:
 
     def _settle(self, instance: Law) -> None:
         instance.end()
-        if instance.subjects or instance.findings:  # most have met nothing
-            self._take(instance)
+        for part in instance.parts:
+            if part.subjects or part.findings:  # most have met nothing
+                self._take(part)
 
     def _take(self, instance: Law) -> None:
         """Move what an instance has counted and found so far to what is said."""
         law_ = type(instance)
+        if (law_, Side.INITIATOR) not in self._dispatch.places:
+            return  # another law of its fold was asked for
         for side, subjects in instance.subjects.items():
             count, findings = self._said.get((law_, side)) or (0, [])
             self._said[law_, side] = (count + subjects, findings)
@@ -287,10 +291,10 @@ class Judge:
     def drain(self) -> list[Judged]:
         """Return what was said since the last call, of a conversation that goes on; each subject and finding once."""
         for live in self._scopes.values():
-            for instance in live.values():
-                self._take(instance)
-                instance.subjects.clear()
-                instance.findings.clear()
+            for part in (part for instance in live.values() for part in instance.parts):
+                self._take(part)
+                part.subjects.clear()
+                part.findings.clear()
         said, self._said = self._said, {}
         return [Judged(law_, side, count, tuple(findings)) for (law_, side), (count, findings) in said.items()]
 

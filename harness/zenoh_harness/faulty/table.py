@@ -77,6 +77,9 @@ def sample(case: Case, whole: Collection[str] | None) -> Sequence[Parameters]:
     return [every[at * (len(every) - 1) // (SAMPLE - 1)] for at in range(SAMPLE)]
 
 
+FORWARDED = "law/forwarded-*"
+"""The laws that compare what goes out with what came in, field by field: whatever changes it is red there, too."""
+
 ROUTING = "routing"
 """The need of cases that open more than one session to the target."""
 
@@ -142,7 +145,7 @@ class Row:
     @property
     def unexplained(self) -> list[str]:
         """Checks that are red without an explanation, except those that failed before their own step, or whose control is red."""
-        expected = (*self.faulty_node.caught_by, *self.faulty_node.also)
+        expected = (*self.faulty_node.caught_by, *self.faulty_node.also, FORWARDED)
         strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
         strangers = [check for check in strangers if not self._rests_on_red(check)]
         reds = {check: self.red[check] for check in strangers}

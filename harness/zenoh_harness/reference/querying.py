@@ -25,6 +25,10 @@ class QueryHandling(DeclarationHandling):
         """Return the extensions that are forwarded: all but NodeId, which concerns one hop."""
         raise NotImplementedError
 
+    def forward(self, other: Link, message: Any, *, reliable: bool = True) -> None:
+        """Send a PUSH, REQUEST or RESPONSE of another session to a session."""
+        self.say(other, message, reliable=reliable)
+
     # -- queries
 
     def on_request(self, link: Link, request: Request) -> None:
@@ -80,7 +84,7 @@ class QueryHandling(DeclarationHandling):
         """Forward the query to a session, with the id that it has there."""
         number = pending.owing[other.session]
         exts = Exts(ext for ext in self.forwarded(request) if not (isinstance(ext, Budget) and not ext.value))
-        self.say(other, replace(request, id=number, key=whole(key), exts=exts))
+        self.forward(other, replace(request, id=number, key=whole(key), exts=exts))
 
     def targets(self, link: Link, request: Request, key: str) -> list[Link]:
         """Return the sessions to which a query is forwarded.
@@ -136,7 +140,7 @@ class QueryHandling(DeclarationHandling):
         """Send one answer to the session that sent the query; the last answer within the budget ends the query."""
         if pending.budget is not None:
             pending.budget -= 1
-        self.say(asker, replace(response, id=pending.request_id, key=whole(key), exts=self.forwarded(response)))
+        self.forward(asker, replace(response, id=pending.request_id, key=whole(key), exts=self.forwarded(response)))
         if pending.budget == 0:
             self.abandon(pending)
 
@@ -159,7 +163,7 @@ class QueryHandling(DeclarationHandling):
             return
         pending.over = True
         for key, response in pending.thinned.rest() if pending.thinned is not None else ():
-            self.say(asker, replace(response, id=pending.request_id, key=whole(key), exts=self.forwarded(response)))
+            self.forward(asker, replace(response, id=pending.request_id, key=whole(key), exts=self.forwarded(response)))
         self.say(asker, ResponseFinal(id=pending.request_id))
 
     def abandon(self, pending: Pending) -> None:

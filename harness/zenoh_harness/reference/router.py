@@ -64,7 +64,7 @@ class Router(QueryHandling):
         if key is None:
             return
         for other in self.receivers(link, key):
-            self.say(other, replace(push, key=whole(key), exts=self.forwarded(push)), reliable=reliable)
+            self.forward(other, replace(push, key=whole(key), exts=self.forwarded(push)), reliable=reliable)
 
     def receivers(self, link: Link, key: str) -> list[Link]:
         """Return the sessions with a matching subscriber; for the node's own application also all routers."""

@@ -179,7 +179,9 @@ def too_wide() -> tuple[type[Law], ...]:
     """The laws that look across connections at more than handshakes: the small audit judges them, this one names them."""
 
     def kinds(law: type[Law]) -> set[str]:
-        return {name.removeprefix("on_") for name in dir(law) if name.startswith("on_") and name != "on_end"}
+        return {
+            name.removeprefix("on_") for name in dir(law.fold or law) if name.startswith("on_") and name != "on_end"
+        }
 
     every = (law for law in all_laws().values() if law.per is Per.CONVERSATION)
     return tuple(law for law in every if kinds(law) - WIDE or law.on_end is not Law.on_end)

@@ -10,6 +10,9 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.talking import Party, Scene, one_more, parties
 from zenoh_conformance.wire import Exts
 
+URGENT_BLOCK_EXPRESS = 2 | 0x08 | 0x10
+"""QoS of a priority above the default one, not to be dropped and not to be held back."""
+
 SIZES = (0, 1, 127, 128, 16383, 16384, 40_000, 200_000)
 """Payloads at the edges of VLE, and beyond a batch."""
 
@@ -126,20 +129,23 @@ def each_session_gets_it_once(scene: Scene) -> None:
 
         one, other  DECLARE (subscribers of k/a, k/*, k/**)
         third       the same
-        publisher   PUSH (k/a)
-        target      to each of the three: PUSH, once
+        publisher   PUSH (k/a), a value and a deletion; the same with another QoS
+        target      to each of the three: these PUSHes, once each
     """
     publisher, *others = parties(scene, "publisher", "one", "other", "third")
     for each in others:
         for key in ("k/a", "k/*", "k/**"):
             each.declares_subscriber(key)
 
-    publisher.puts("k/a", b"1")
+    for qos in (None, URGENT_BLOCK_EXPRESS):
+        publisher.puts("k/a", b"1", priority=qos)
+        publisher.deletes("k/a", priority=qos)
     publisher.settles()
 
     for each in others:
-        each.expect_push("k/a", step=f"to {each.name}")
-        each.expect_no_push(step=f"once to {each.name}", but=1)
+        for _ in range(4):
+            each.expect_push("k/a", step=f"to {each.name}")
+        each.expect_no_push(step=f"once to {each.name}", but=4)
 
 
 @case(

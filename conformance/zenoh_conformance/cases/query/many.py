@@ -30,7 +30,7 @@ def each_of_many_alike_ends(scene: Scene) -> None:
     """
     querier, queryable = asked_of(scene)
 
-    asked = [querier.asks("k", timeout_ms=LONG_MS, exts=sane.SURELY) for _ in range(ALIKE)]
+    asked = [querier.asks("k", timeout_ms=LONG_MS, exts=sane.SURELY, query_exts=()) for _ in range(ALIKE)]
     ended = 0
     for turn in range(TURNS):  # no fence here: it may be a query as well, and there may be room for none
         listens(queryable, TURNS)

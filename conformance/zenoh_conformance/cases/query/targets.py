@@ -13,7 +13,7 @@ from zenoh_conformance.cases.routing.plain import (
     by_number,
     pairs,
 )
-from zenoh_conformance.messages import InterestMode, InterestOptions, Request, Target, UQueryable
+from zenoh_conformance.messages import ConsolidationMode, InterestMode, InterestOptions, Request, Target, UQueryable
 from zenoh_conformance.talking import Asked, Party, Scene, one_more, parties
 
 RID_8 = 0x02
@@ -115,19 +115,20 @@ def all_are_asked(scene: Scene) -> None:
     Target All: every queryable that matches is asked, complete or not.
 
         three      DECLARE (queryable), one of them complete, and another one with a wildcard
-        querier    REQUEST (target All)
-        target     to each of the three: REQUEST
+        querier    REQUEST (target All), twice
+        target     to each of the three: REQUEST, twice
     """
     querier, others = several(scene, True, False)
     others.append(one_more(scene, "queryable-2", querier))
     others[-1].declares_queryable("k/**")
 
-    asked = querier.asks("k", target=Target.ALL)
+    for mode in (ConsolidationMode.NONE, ConsolidationMode.MONOTONIC):
+        asked = querier.asks("k", target=Target.ALL, parameters=f"mode={mode.value}", consolidation=mode)
 
-    for each in others:
-        each.takes(asked, step="to every match")
-        each.finishes(asked)
-    querier.expect_end(asked)
+        for each in others:
+            each.takes(asked, step="to every match")
+            each.finishes(asked)
+        querier.expect_end(asked)
 
 
 @case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)

@@ -6,7 +6,7 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.push.values import OPAQUE
-from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, answers
+from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable
 from zenoh_conformance.messages import ConsolidationMode, Del, DelAttachment, Put, Reply
 from zenoh_conformance.talking import Scene
 from zenoh_conformance.wire import Exts
@@ -64,14 +64,16 @@ def a_deletion_that_answers_keeps_its_attachment(scene: Scene, *, value: str) ->
 @case("query/consolidation-none-forwards-all", needs=ROUTES, control=an_error_comes_as_one)
 def answers_may_follow_an_error(scene: Scene) -> None:
     """
-    An error is one answer among others: those after it come as those before it.
+    An error is one answer among others, and so is a deletion: those after it come as those before it.
 
-        queryable  RESPONSE (REPLY), RESPONSE (ERR), RESPONSE (REPLY), RESPONSE_FINAL
-        target     to the querier: all three, RESPONSE_FINAL
+        queryable  RESPONSE (REPLY), RESPONSE (ERR), RESPONSE (REPLY, DEL), the same again, RESPONSE_FINAL
+        target     to the querier: all six, RESPONSE_FINAL
     """
     querier, queryable, asked = pair(scene, consolidation=1)
-    queryable.replies(asked, b"1")
-    queryable.fails(asked, b"no")
-    answers(queryable, asked, b"2")
+    for number in (b"1", b"2"):
+        queryable.replies(asked, number)
+        queryable.fails(asked, b"no " + number)
+        queryable.replies_deleted(asked)
+    queryable.finishes(asked)
 
-    querier.expect_answers(asked, [b"1", b"no", b"2"])
+    querier.expect_answers(asked, [b"1", b"no 1", None, b"2", b"no 2", None])

@@ -7,6 +7,7 @@ from typing import Any
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.messages import sane
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Asked, Party, Scene, parties
 
 ROUTES = ("routing", "interests", "finals", "several-sessions")
@@ -106,7 +107,7 @@ def heard_of(scene: Scene, *, whole: bool = True) -> tuple[Party, Party]:
 def low_latency(scene: Scene, *names: str) -> tuple[Party, ...]:
     """Sessions without FRAME."""
     dialogues = [scene.dialogue(name).open(exts=sane.offers("LowLatency")) for name in names]
-    root = f"zconform/{dialogues[0].zid.hex()}"
+    root = root_of_scene(dialogues[0].zid)
     return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
 
 

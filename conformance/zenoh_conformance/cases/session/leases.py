@@ -10,6 +10,7 @@ from zenoh_conformance.cases.establishment.limits import a_silent_session_expire
 from zenoh_conformance.cases.query.ends import a_query_ends_though_its_source_is_gone
 from zenoh_conformance.cases.routing.plain import ROUTES
 from zenoh_conformance.messages import Close, KeepAlive, UToken, sane
+from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Dialogue, Party, Scene
 
 from .close_scope import seen_by_a_watcher, what_a_session_declared_ends_with_it
@@ -116,7 +117,7 @@ def a_source_that_dies_is_waited_for_no_more(scene: Scene) -> None:
         target     to the querier: RESPONSE_FINAL
     """
     us = opened(scene.dialogue("queryable"), lease=LEASE)
-    root = f"zconform/{us.zid.hex()}"
+    root = root_of_scene(us.zid)
     queryable, querier = Party(us, "queryable", root), Party(scene.session("querier"), "querier", root)
     queryable.declares_queryable("k")
     asked = querier.asks("k", consolidation=1)

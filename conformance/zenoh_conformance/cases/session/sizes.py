@@ -64,7 +64,7 @@ def a_chain_ends_whatever_its_size(scene: Scene) -> None:
     filling = size_that_fills(publisher, subscriber)
 
     for size in range(filling - BESIDE, filling + BESIDE + 1):
-        publisher.puts("k", bytes(size), exts=sane.SURELY)
+        publisher.puts("k", bytes(size), exts=sane.SURELY, encoding=None)
         expect_value(subscriber, "k", bytes(size), step="the fragments to the last one")
 
 
@@ -117,7 +117,7 @@ def what_does_not_shrink_fits_with_its_compression_header(scene: Scene) -> None:
 
     for size in range(380, SMALL + 8):
         payload = shake_128(size.to_bytes(2, "big")).digest(size)
-        publisher.puts("k", payload, exts=sane.SURELY)
+        publisher.puts("k", payload, exts=sane.SURELY, encoding=None)
         with us.about("push/push-reaches-intersecting"):
             expect_value(subscriber, "k", payload, step=f"a value of {size} bytes")
 
@@ -141,7 +141,7 @@ def filled(who: Party, room: int) -> tuple[Frame, bytes]:
 def size_that_fills(publisher: Party, subscriber: Party) -> int:
     """The size of a value that fills its last fragment about as the largest one is filled, from how a larger one comes."""
     before = len(subscriber.us.heard)
-    publisher.puts("k", bytes(LARGE), exts=sane.SURELY)
+    publisher.puts("k", bytes(LARGE), exts=sane.SURELY, encoding=None)
     expect_value(subscriber, "k", bytes(LARGE), step="not reached: a plain publication")
     pieces = [len(seen.message.payload) for seen in subscriber.us.heard[before:] if seen.kind == "fragment"]
     enough = len(pieces) > 2

@@ -1,0 +1,347 @@
+"""Pairs what a router forwards with what it received, over all connections of a conversation.
+
+Pages: push#routing, query#flow, reply#overview. A node is known by its ZenohID: what came to it on one connection is the origin of what
+it sends on others. Each pair is compared row by row with the table `tables/forwarding.py`; a law for each sentence of the table has the
+findings.
+
+A message without an origin is the node's own, and nothing is judged. One that resembles an origin and differs from it is judged only
+where it must come from there: its timestamp is that of the origin, or its key is below the root of a scene, which nobody else uses.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from zenoh_conformance.judging.law import Law, Per, law
+from zenoh_conformance.messages import Declare, Init, Push, Request, Response
+from zenoh_conformance.messages.init import MultiLink
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import SIDES, Side
+from zenoh_conformance.reading.names import Names, scene_of
+from zenoh_conformance.tables.forwarding import KEY, KIND, Row, Sentence, extension_of, only, rows_of, sentences
+
+MOST: Final = 256
+"""Origins that are remembered for one key, or for one query."""
+MOST_PLACES: Final = 4096
+"""Keys and queries of one node whose origins are remembered."""
+MOST_BYTES: Final = 1 << 20
+"""Bytes of the largest message that is compared."""
+
+NAMES: Final = {"Put": "put", "Del": "del", "Query": "query", "Reply": "reply", "Err": "err"}
+
+
+def chain_of(kind: str, message: Any) -> str:
+    """The kind of a network message and of its bodies: `response.reply.put`."""
+    chain, body = kind, getattr(message, "body", None)
+    while body is not None:
+        chain += f".{NAMES[type(body).__name__]}"
+        body = getattr(body, "body", None)
+    return chain
+
+
+@dataclass(slots=True, eq=False)
+class Origin:
+    """A message that a node received."""
+
+    sender: bytes
+    """The ZenohID of its sender."""
+    chain: str
+    key: str
+    message: Any
+    taken: set[bytes] = field(default_factory=set)
+    """The ZenohIDs to which the node has forwarded it."""
+
+
+@dataclass(slots=True)
+class Origins:
+    """What a node received for one key, or in answer to one query."""
+
+    of: deque[Origin] = field(default_factory=deque)
+    forgot: bool = False
+    """Some are no longer remembered."""
+
+    def add(self, origin: Origin) -> None:
+        """Remember one, and forget the oldest past the bound."""
+        self.of.append(origin)
+        if len(self.of) > MOST:
+            self.of.popleft()
+            self.forgot = True
+
+    def open_to(self, receiver: bytes) -> list[Origin]:
+        """Those that may still be forwarded to a node."""
+        return [origin for origin in self.of if origin.sender != receiver and receiver not in origin.taken]
+
+
+Place = tuple[Any, ...]
+"""("push", key), ("request", key) or ("response", querier, id)."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A node, and what it received."""
+
+    neighbours: set[bytes] = field(default_factory=set)
+    places: OrderedDict[Place, Origins] = field(default_factory=OrderedDict)
+    asked: OrderedDict[tuple[bytes, int], tuple[tuple[bytes, int], ...]] = field(default_factory=OrderedDict)
+    """(Queryable, its request id) to (querier, its request id): one, or several whose queries are alike."""
+
+    def at(self, place: Place) -> Origins:
+        """What is remembered there; the oldest places are forgotten past the bound."""
+        found = self.places.get(place)
+        if found is None:
+            found = self.places[place] = Origins()
+            if len(self.places) > MOST_PLACES:
+                self.places.popitem(last=False)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Where a message was seen: on its way from one node to another."""
+
+    seen: Seen
+    sender: bytes
+    receiver: bytes
+    key: str
+
+
+class Forwarding(Law):
+    """The pairing, once for a conversation; it has a part for each sentence of the table."""
+
+    per = Per.CONVERSATION
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_sentence: dict[Sentence, Law] = {}
+        self.inits: OrderedDict[str, dict[Side, Init]] = OrderedDict()
+        self.names: dict[str, Names] = {}
+        self.nodes: dict[bytes, Node] = {}
+
+    @property
+    def parts(self) -> tuple[Law, ...]:
+        return tuple(self.by_sentence.values())
+
+    def part(self, sentence: Sentence) -> Law:
+        """The law of a sentence; it is made when it has its first subject."""
+        found = self.by_sentence.get(sentence)
+        if found is None:
+            found = self.by_sentence[sentence] = LAWS[sentence]()
+        return found
+
+    # -- who speaks to whom
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        """Both INITs of a connection tell its nodes; links of one session share the expression ids."""
+        if seen.connection not in self.inits and len(self.inits) >= MOST_PLACES:
+            old, _ = self.inits.popitem(last=False)
+            self.names.pop(old, None)
+        pair = self.inits.setdefault(seen.connection, {})
+        pair[seen.sender] = init
+        if len(pair) == len(SIDES):
+            zids = [each.zid.raw for each in pair.values()]
+            for one, other in (zids, reversed(zids)):
+                self.nodes.setdefault(one, Node()).neighbours.add(other)
+            self.names[seen.connection] = Names()
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        names = self.names.get(seen.connection)
+        if names is not None:
+            names.note(seen.sender, declare.body)
+
+    def hop(self, seen: Seen, message: Any) -> Hop | None:
+        """Between which nodes a message was seen; None where that, or its key, is not known, or where no node of both forwards."""
+        pair = self.inits.get(seen.connection)
+        if pair is None or len(pair) < len(SIDES) or len(seen.raw) > MOST_BYTES:
+            return None
+        sender, receiver = pair[seen.sender].zid.raw, pair[seen.sender.other].zid.raw
+        if max(len(self.nodes[zid].neighbours) for zid in (sender, receiver)) < 2:
+            return None
+        if any(each.exts.get(MultiLink) is not None for each in pair.values()):
+            return None  # the ids of its keys may have been declared on another link
+        key = self.names[seen.connection].whole(seen.sender, message.key)
+        return None if key is None else Hop(seen, sender, receiver, key)
+
+    # -- messages
+
+    def on_push(self, seen: Seen, push: Push) -> None:
+        hop = self.hop(seen, push)
+        if hop is not None:
+            place = ("push", hop.key)
+            self.pair(hop, place, push)
+            self.nodes[hop.receiver].at(place).add(Origin(hop.sender, chain_of("push", push), hop.key, push))
+
+    def on_request(self, seen: Seen, request: Request) -> None:
+        hop = self.hop(seen, request)
+        if hop is None:
+            return
+        place = ("request", hop.key)
+        alike = self.pair(hop, place, request)
+        node = self.nodes[hop.sender]
+        node.asked[hop.receiver, request.id] = tuple((each.sender, each.message.id) for each in alike)
+        if len(node.asked) > MOST_PLACES:
+            node.asked.popitem(last=False)
+        far = self.nodes[hop.receiver]
+        far.places.pop(("response", hop.sender, request.id), None)
+        far.at(place).add(Origin(hop.sender, "request.query", hop.key, request))
+
+    def on_response(self, seen: Seen, response: Response) -> None:
+        hop = self.hop(seen, response)
+        if hop is None:
+            return
+        self.pair(hop, ("response", hop.receiver, response.id), response)
+        node = self.nodes[hop.receiver]
+        origin = Origin(hop.sender, chain_of("response", response), hop.key, response)
+        for querier, number in node.asked.get((hop.sender, response.id), ()):
+            node.at(("response", querier, number)).add(origin)
+
+    # -- pairs
+
+    def pair(self, hop: Hop, place: Place, message: Any) -> Sequence[Origin]:
+        """Pair a message with its origin and judge the pair. Returns the origins from which it may come."""
+        node = self.nodes[hop.sender]
+        if len(node.neighbours) < 2:
+            return ()
+        origins = node.places.get(place)
+        candidates = origins.open_to(hop.receiver) if origins is not None else []
+        copy = Origin(hop.sender, chain_of(place[0], message), hop.key, message)
+        if origins is None or not candidates:
+            self._judge_astray(hop, place, copy)
+            return ()
+        equal = [each for each in candidates if is_equal(each, copy)]
+        if equal:
+            equal[0].taken.add(hop.receiver)
+            self.judge(hop.seen, equal[0], copy, ())
+            return equal
+        scored = [(differing(each, copy), each) for each in candidates]
+        least = min(score(rows) for rows, _ in scored)
+        alike = [(rows, each) for rows, each in scored if score(rows) == least]
+        rows, origin = alike[0]
+        if least[0] and not (self._comes_from(origin, copy) or (self._is_ours(hop, origins) and len(alike) == 1)):
+            return ()
+        origin.taken.add(hop.receiver)
+        self.judge(hop.seen, origin, copy, rows)
+        return [each for _, each in alike]
+
+    def _judge_astray(self, hop: Hop, place: Place, copy: Origin) -> None:
+        """Judge a publication under a key of a scene that nobody published to: one under another key may be its origin."""
+        node = self.nodes[hop.sender]
+        if place[0] != "push" or scene_of(hop.key) not in self.nodes or place in node.places:
+            return
+        alike = [
+            origin
+            for other, origins in node.places.items()
+            if other[0] == "push"
+            for origin in origins.open_to(hop.receiver)
+            if origin.message.body == copy.message.body
+        ]
+        if len(alike) == 1:
+            alike[0].taken.add(hop.receiver)
+            self.judge(hop.seen, alike[0], copy, differing(alike[0], copy))
+
+    def _is_ours(self, hop: Hop, origins: Origins) -> bool:
+        """Whether nobody but the nodes of this conversation says anything under the key, and all of it is remembered."""
+        return not origins.forgot and scene_of(hop.key) in self.nodes
+
+    def _comes_from(self, origin: Origin, copy: Origin) -> bool:
+        """Whether two messages have one timestamp: a clock gives each once."""
+        stamps = {getattr(_data_of(each.message), "timestamp", None) for each in (origin, copy)}
+        return len(stamps) == 1 and None not in stamps
+
+    def judge(self, seen: Seen, origin: Origin, copy: Origin, rows: Iterable[Row]) -> None:
+        """Note what is a subject, and a finding for each row that does not hold."""
+        for sentence in subjects_of(origin.chain, presence(origin.message)):
+            self.part(sentence).subject(seen)
+        for row in rows:
+            if row.is_judged:
+                law_, (expected, got) = self.part(row.sentence), expectation(row, origin, copy)
+                law_.subjects.setdefault(seen.sender, 1)
+                path = row.path if "." in row.path else f"{row.chain}.{row.path}"
+                law_.require(False, at=seen, path=path, expected=expected, got=got)
+
+
+def _data_of(message: Any) -> Any:
+    """The innermost body of a network message."""
+    while getattr(message, "body", None) is not None:
+        message = message.body
+    return message
+
+
+def is_equal(origin: Origin, copy: Origin) -> bool:
+    """Whether a message was sent as it was received; ids and the spelling of the key are those of the hop."""
+    came, went = origin.message, copy.message
+    return origin.key == copy.key and came.exts == went.exts and bool(came.body == went.body)
+
+
+def differing(origin: Origin, copy: Origin) -> list[Row]:
+    """The rows of the table that do not hold between what was received and what was sent."""
+    found = [] if origin.key == copy.key else [only(origin.chain, KEY)]
+    if origin.chain != copy.chain:
+        return [*found, only(origin.chain, KIND)]
+    came, went = origin.message, copy.message
+    return found + [row for row, read in rows_of(copy.chain) if not row.holds(read(came), read(went))]
+
+
+def expectation(row: Row, origin: Origin, copy: Origin) -> tuple[str, str]:
+    """What is expected of a field, and what came, for a cause."""
+    read = dict(rows_of(origin.chain)).get(row)
+    if read is None or read(origin.message):
+        return "what was received", "another" if read is None or read(copy.message) else "none"
+    return "none", "one that was not received"
+
+
+def score(rows: Sequence[Row]) -> tuple[int, int]:
+    """How much two messages differ: rows that are judged, and others; another kind of body is more than any field."""
+    judged = sum(100 if row.path == KIND else 1 for row in rows if row.is_judged)
+    return judged, len(rows)
+
+
+def presence(message: Any) -> tuple[Any, ...]:
+    """What there is in a message: the classes of all extensions, and the fields of a query."""
+    found, body = [type(ext) for ext in message.exts], message.body
+    while body is not None:
+        found += [type(ext) for ext in body.exts]
+        data, body = body, getattr(body, "body", None)
+    return (*found, bool(getattr(data, "parameters", None)), bool(getattr(data, "consolidation", None)))
+
+
+@lru_cache(maxsize=MOST_PLACES)
+def subjects_of(chain: str, there: tuple[Any, ...]) -> tuple[Sentence, ...]:
+    """The sentences that have something to judge where this is there: kind, key and QoS always are, a default is."""
+    *classes, parameters, mode = there
+    found = {only(chain, KEY).sentence: None}
+    for row in (row for row, _ in rows_of(chain) if row.is_judged):
+        cls, name = extension_of(row.path), row.path.rpartition(".")[2]
+        needed = {"parameters": parameters, "consolidation": mode}.get(name, True)
+        if (cls is QoS or cls in classes) if cls is not None else needed:
+            found[row.sentence] = None
+    return tuple(sentence for sentence in found if sentence.requirement)
+
+
+class Forwarded(Law):
+    """A law about rows of the table; `Forwarding` feeds it."""
+
+    fold = Forwarding
+    sentence: Sentence
+
+
+FORWARDED: tuple[type[Forwarded], ...] = tuple(
+    law(sentence.requirement, per="conversation")(
+        type(
+            "Forwarded" + "".join(word.capitalize() for word in sentence.name.split("-")),
+            (Forwarded,),
+            {
+                "sentence": sentence,
+                "__module__": __name__,
+                "__doc__": f"What a router forwards keeps it: {sentence.says}.",
+            },
+        )
+    )
+    for sentence in sentences()
+)
+LAWS = {each.sentence: each for each in FORWARDED}
+globals().update({each.__name__: each for each in FORWARDED})  # pickle finds a class by its name

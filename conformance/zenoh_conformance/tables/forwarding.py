@@ -1,0 +1,281 @@
+"""What a router does with each field of a message that it forwards, as one table.
+
+The laws in `laws/forwarding.py` compare every forwarded message with this table, and faulty nodes are generated from its rows. A row
+whose sentence has no requirement says `no page says`: nothing is judged by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, Final
+
+from zenoh_conformance.messages import (
+    Budget,
+    DelAttachment,
+    PutAttachment,
+    QueryAttachment,
+    QueryBody,
+    QueryTarget,
+    ResponderId,
+    SourceInfo,
+    Target,
+    Timeout,
+)
+from zenoh_conformance.messages.network import NodeId, QoS, TimestampExt, TsStack
+from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
+from zenoh_conformance.primitives import Encoding
+from zenoh_conformance.wire import Unknown
+
+
+class Fate(Enum):
+    """What a router may do with a field that it forwards."""
+
+    KEEP = "must keep"
+    """It goes out as it came in; none is added, and none is lost."""
+    STAMP = "may add"
+    """As KEEP, but one that is missing may be added."""
+    FREE = "may change"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What a page says of several rows."""
+
+    name: str
+    """The name of its law, in words: `forwarded-NAME`."""
+    requirement: str
+    says: str
+    """The sentence, with its page and section."""
+
+
+VALUE: Final = Sentence(
+    "value", "push/put-delivers-value", "push#put: delivers a new or updated value to a key expression"
+)
+DELETION: Final = Sentence(
+    "deletion", "push/del-signals-deletion", "push#del: signals that the resource has been deleted"
+)
+ATTACHMENT: Final = Sentence("attachment", "message-reference/attachment-opaque", "push#attachment: an opaque ZBuf")
+SOURCE: Final = Sentence(
+    "source", "push/source-info-names-origin", "push#source-info: identifies the origin of a message"
+)
+QOS: Final = Sentence(
+    "qos",
+    "push/qos-is-forwarded",
+    "push#routing: a PUSH message is forwarded by routers; message-reference#qos-extension: for this message",
+)
+PARAMETERS: Final = Sentence(
+    "parameters", "query/parameters-opaque", "query#parameters: Zenoh does not enforce any format"
+)
+BODY: Final = Sentence("query-body", "query/query-ext-query-body", "query#query-body: a payload attached to the query")
+MODE: Final = Sentence(
+    "consolidation", "query/query-consolidation", "query#consolidation: the mode describes the query"
+)
+ANSWER: Final = Sentence(
+    "answer",
+    "reply/reply-delivers-value",
+    "reply#overview: reply messages carry data from a queryable back to the originating querier",
+)
+SEMANTICS: Final = Sentence(
+    "reply-semantics",
+    "reply/reply-carries-put-semantics",
+    "reply#reply: reply values carry the full set of PUT and DEL semantics (timestamps, encoding, source info, etc.)",
+)
+ERROR: Final = Sentence(
+    "error", "reply/err-reaches-querier", "reply#overview: carry errors back to the originating querier"
+)
+RESPONDER: Final = Sentence(
+    "responder", "reply/responder-id-names-replier", "reply#responder-id: who generated the reply"
+)
+UNKNOWN: Final = Sentence(
+    "unknown-extensions",
+    "primitives/unknown-optional-forwarded",
+    "primitives#extensions: should be forwarded unchanged",
+)
+NO_PAGE: Final = Sentence("", "", "no page says")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One field or extension of one kind of message."""
+
+    chain: str
+    """The kind of the message and of its bodies: `push.put`, `response.reply.del`."""
+    path: str
+    """The field, as the paths of segments: `push.exts.qos.priority`; `key` is the whole key expression, `kind` the kind of the body."""
+    fate: Fate
+    sentence: Sentence
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a page says it."""
+        return bool(self.sentence.requirement) and self.fate is not Fate.FREE
+
+    def holds(self, came: Any, went: Any) -> bool:
+        """Whether the field may go out so, which came in so."""
+        return self.fate is Fate.FREE or came == went or (self.fate is Fate.STAMP and came is None)
+
+
+EXTENSIONS: Final[dict[str, type[Any]]] = {
+    "qos": QoS,
+    "timestamp": TimestampExt,
+    "node_id": NodeId,
+    "ts_stack": TsStack,
+    "query_target": QueryTarget,
+    "budget": Budget,
+    "timeout": Timeout,
+    "source_info": SourceInfo,
+    "query_body": QueryBody,
+    "responder_id": ResponderId,
+}
+ATTACHMENTS: Final[dict[str, type[Any]]] = {"put": PutAttachment, "del": DelAttachment, "query": QueryAttachment}
+DEFAULTS: Final[dict[str, Any]] = {
+    "encoding": Encoding(0),
+    "consolidation": 0,
+    "parameters": "",
+    "exts.qos": QoS(value=DEFAULT_PRIORITY),
+    "exts.query_target": QueryTarget(value=int(Target.BEST_MATCHING)),
+    "exts.budget": Budget(value=0),
+}
+"""What stands for a field that is missing."""
+
+KEY: Final = "key"
+KIND: Final = "kind"
+DATA: Final = {"put": ("timestamp", "encoding", "payload"), "del": ("timestamp",)}
+
+
+def _network(chain: str, qos: Sentence) -> Iterator[Row]:
+    """The rows of the extensions of the network message."""
+    kind = chain.partition(".")[0]
+    for bit in ("priority", "block", "express"):
+        yield Row(chain, f"{kind}.exts.qos.{bit}", Fate.KEEP, qos)
+    yield Row(chain, f"{kind}.exts.qos.block_first", Fate.KEEP, NO_PAGE)
+    yield Row(chain, f"{kind}.exts.timestamp", Fate.STAMP, NO_PAGE)
+    yield Row(chain, f"{kind}.exts.ts_stack", Fate.FREE, NO_PAGE)
+    yield Row(chain, f"{kind}.exts.unknown", Fate.KEEP, NO_PAGE)
+    if kind == "response":
+        yield Row(chain, "response.exts.responder_id", Fate.KEEP, RESPONDER)
+    else:
+        yield Row(chain, f"{kind}.exts.node_id", Fate.FREE, NO_PAGE)
+
+
+def _data(chain: str, value: Sentence, fields: Sentence) -> Iterator[Row]:
+    """The rows of a PUT or DEL: `value` is about payload, key and kind, `fields` about the rest."""
+    kind = chain.rpartition(".")[2]
+    yield Row(chain, KIND, Fate.KEEP, value)
+    yield Row(chain, KEY, Fate.KEEP, value)
+    for name in DATA[kind]:
+        fate = Fate.STAMP if name == "timestamp" else Fate.KEEP
+        yield Row(chain, f"{chain}.{name}", fate, value if name == "payload" else fields)
+    yield Row(chain, f"{chain}.exts.source_info", Fate.KEEP, SOURCE)
+    yield Row(chain, f"{chain}.exts.attachment", Fate.KEEP, ATTACHMENT)
+    yield Row(chain, f"{chain}.exts.unknown", Fate.KEEP, UNKNOWN)
+
+
+def _query(chain: str = "request.query") -> Iterator[Row]:
+    yield Row(chain, KEY, Fate.KEEP, NO_PAGE)
+    for name in ("query_target", "budget", "timeout"):
+        yield Row(chain, f"request.exts.{name}", Fate.KEEP, NO_PAGE)
+    yield Row(chain, f"{chain}.consolidation", Fate.KEEP, MODE)
+    yield Row(chain, f"{chain}.parameters", Fate.KEEP, PARAMETERS)
+    yield Row(chain, f"{chain}.exts.source_info", Fate.KEEP, SOURCE)
+    yield Row(chain, f"{chain}.exts.query_body", Fate.KEEP, BODY)
+    yield Row(chain, f"{chain}.exts.attachment", Fate.KEEP, ATTACHMENT)
+    yield Row(chain, f"{chain}.exts.unknown", Fate.KEEP, UNKNOWN)
+
+
+def _error(chain: str = "response.err") -> Iterator[Row]:
+    yield Row(chain, KIND, Fate.KEEP, ERROR)
+    yield Row(chain, KEY, Fate.KEEP, NO_PAGE)
+    yield Row(chain, f"{chain}.encoding", Fate.KEEP, ERROR)
+    yield Row(chain, f"{chain}.payload", Fate.KEEP, ERROR)
+    yield Row(chain, f"{chain}.exts.source_info", Fate.KEEP, SOURCE)
+    yield Row(chain, f"{chain}.exts.unknown", Fate.KEEP, UNKNOWN)
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    *_data("push.put", VALUE, VALUE),
+    *_network("push.put", QOS),
+    *_data("push.del", DELETION, DELETION),
+    *_network("push.del", QOS),
+    *_query(),
+    *_network("request.query", NO_PAGE),
+    *_data("response.reply.put", ANSWER, SEMANTICS),
+    Row("response.reply.put", "response.reply.consolidation", Fate.KEEP, NO_PAGE),
+    *_network("response.reply.put", NO_PAGE),
+    *_data("response.reply.del", ANSWER, SEMANTICS),
+    Row("response.reply.del", "response.reply.consolidation", Fate.KEEP, NO_PAGE),
+    *_network("response.reply.del", NO_PAGE),
+    *_error(),
+    *_network("response.err", NO_PAGE),
+)
+
+
+def sentences() -> tuple[Sentence, ...]:
+    """The sentences by which rows are judged, each once."""
+    return tuple(dict.fromkeys(row.sentence for row in ROWS if row.is_judged))
+
+
+@cache
+def rows_of(chain: str) -> tuple[tuple[Row, Callable[[Any], Any]], ...]:
+    """The rows of a kind of message that are read off the message itself, each with its reader; without key and kind."""
+    return tuple((row, reader(row.path)) for row in ROWS if row.chain == chain and row.path not in (KEY, KIND))
+
+
+@cache
+def only(chain: str, path: str) -> Row:
+    """The row of a kind of message for a path: `key` or `kind`."""
+    return next(row for row in ROWS if row.chain == chain and row.path == path)
+
+
+def reader(path: str) -> Callable[[Any], Any]:
+    """A function that reads a field off a network message; what is missing reads as its default."""
+    head, dot, tail = path.partition(".exts.")
+    depth, kind = head.count("."), head.rpartition(".")[2]
+    if dot:
+        return _in_body(depth, _extension_reader(kind, tail))
+    return _in_body(depth - 1, _field_reader(kind))
+
+
+def _in_body(depth: int, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def in_body(message: Any) -> Any:
+        for _ in range(depth):
+            message = message.body
+        return read(message)
+
+    return in_body
+
+
+def _field_reader(name: str) -> Callable[[Any], Any]:
+    default = DEFAULTS.get(name)
+
+    def read(message: Any) -> Any:
+        value = getattr(message, name)
+        return default if value is None else value
+
+    return read
+
+
+def extension_of(path: str) -> type[Any] | None:
+    """The class of the extension that a path names; None for a field."""
+    head, dot, tail = path.partition(".exts.")
+    name = tail.partition(".")[0]
+    if not dot or name == "unknown":
+        return Unknown if dot else None
+    return ATTACHMENTS[head.rpartition(".")[2]] if name == "attachment" else EXTENSIONS[name]
+
+
+def _extension_reader(kind: str, path: str) -> Callable[[Any], Any]:
+    name, _, part = path.partition(".")
+    if name == "unknown":
+        return lambda message: tuple(ext for ext in message.exts if type(ext) is Unknown)
+    cls, default = (ATTACHMENTS[kind] if name == "attachment" else EXTENSIONS[name]), DEFAULTS.get(f"exts.{name}")
+
+    def read(message: Any) -> Any:
+        found = message.exts.get(cls) if message.exts else None
+        found = default if found is None else found
+        return getattr(found, part) if part else found
+
+    return read
