@@ -57,6 +57,13 @@ class TargetFault:
         return worst(one.verdict for one in self.judgements)
 
     @property
+    def sentence(self) -> str:
+        """Verdict, requirement, cause, and where it shows, on one line."""
+        number = len(self.judgements)
+        where = f"{self.rate} times" if self.rate else f"in {number} place{'s' * (number > 1)}"
+        return f"{self.first.verdict.value} {self.requirement}: {self.first.cause} ({where})"
+
+    @property
     def profiles(self) -> Sequence[str]:
         """The profiles in which it shows, in the order of the run."""
         return tuple(dict.fromkeys(one.key.profile for one in self.judgements))

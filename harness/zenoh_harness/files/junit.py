@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
+from zenoh_conformance.cases.faults import faults
 from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_harness.files.results import Results, check_label
 
@@ -55,6 +56,8 @@ def suite(results: Results, *, strict: bool = False, seconds: Seconds | None = N
     for key, value in facts.items():
         if value != "":
             SubElement(properties, "property", name=key, value=safe(str(value)))
+    for number, fault in enumerate(faults(one for one in results.judgements if not one.embargo), 1):
+        SubElement(properties, "property", name=f"finding {number}", value=safe(fault.sentence))
     for judgement in results.judgements:
         if not judgement.embargo:
             element.append(case(judgement, strict=strict, seconds=seconds))

@@ -38,7 +38,7 @@ class Instances:
         return next((lane.lifecycle.slow for lane in self.lanes if lane.lifecycle.slow), None)
 
     @property
-    def lost(self) -> list[Unhealthy]:
+    def lost_messages(self) -> list[Unhealthy]:
         """Looks that missed a message of an instance which did its work when it was asked again."""
         return [one for lane in self.lanes for one in lane.lifecycle.lost]
 

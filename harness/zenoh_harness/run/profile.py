@@ -85,7 +85,7 @@ class ProfileRun:
 
     def _close(self, instances: Instances, unhealthy: Unhealthy | None) -> None:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
-        self.records.lost(instances.lost, instances.first.law_results.asked + instances.looks)
+        self.records.note_lost_message(instances.lost_messages, instances.first.law_results.asked + instances.looks)
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 
     def alone(self, items: Sequence[Item], can: Ability) -> AloneResults:

@@ -204,7 +204,7 @@ class Records:
         here = (one for one in self._register.judgements if one.key.role == key.role and one.verdict is Verdict.FAIL)
         return next((one.key.check for one in here if one.key.check in plain or one.key.check.startswith(ROUTED)), "")
 
-    def lost(self, looks: Sequence[Unhealthy], asked: int) -> None:
+    def note_lost_message(self, looks: Sequence[Unhealthy], asked: int) -> None:
         """What a node lost that is alive: it did its work when it was asked again.
 
         `looks` missed a message, `asked` is how many queries and looks there were.

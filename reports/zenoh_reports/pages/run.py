@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from zenoh_conformance.cases.faults import faults
 from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_reports.exports import badges
 from zenoh_reports.pages import front, links
@@ -22,6 +23,7 @@ def make(site: Site, run: Run) -> None:
         "run.html",
         run=run,
         line=front.line(report, run),
+        findings=[(fault, report.page_of(fault.first)) for fault in faults(run.judgements)],
         found=report.found[run.slug],
         silence=fold.silence(cells),
         explained=EXPLAINED,
