@@ -17,7 +17,7 @@ from zenoh_conformance.wire import NO_EXTS, Exts
 from zenoh_conformance.wire.describe import describe
 
 ROUTER, NEAR, FAR = b"\x01", b"\x02\x02", b"\x03\x03"
-OURS, THEIRS = f"zconform/{NEAR.hex()}/k", "demo/k"
+OURS, THEIRS = "zconform/0011223344556677/k", "demo/k"
 STAMP = Timestamp(time=1 << 40, zid=ZenohID(NEAR))
 ATTACHED = Exts((PutAttachment(payload=b"a"),))
 CHAINS = {

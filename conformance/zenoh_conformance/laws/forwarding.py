@@ -22,7 +22,7 @@ from zenoh_conformance.messages.init import MultiLink
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import SIDES, Side
-from zenoh_conformance.reading.names import Names, scene_of
+from zenoh_conformance.reading.names import Names, is_of_a_scene
 from zenoh_conformance.tables.forwarding import KEY, KIND, Row, Sentence, extension_of, only, rows_of, sentences
 
 MOST: Final = 256
@@ -230,7 +230,7 @@ class Forwarding(Law):
     def _judge_astray(self, hop: Hop, place: Place, copy: Origin) -> None:
         """Judge a publication under a key of a scene that nobody published to: one under another key may be its origin."""
         node = self.nodes[hop.sender]
-        if place[0] != "push" or scene_of(hop.key) not in self.nodes or place in node.places:
+        if place[0] != "push" or not is_of_a_scene(hop.key) or place in node.places:
             return
         alike = [
             origin
@@ -245,7 +245,7 @@ class Forwarding(Law):
 
     def _is_ours(self, hop: Hop, origins: Origins) -> bool:
         """Whether nobody but the nodes of this conversation says anything under the key, and all of it is remembered."""
-        return not origins.forgot and scene_of(hop.key) in self.nodes
+        return not origins.forgot and is_of_a_scene(hop.key)
 
     def _comes_from(self, origin: Origin, copy: Origin) -> bool:
         """Whether two messages have one timestamp: a clock gives each once."""

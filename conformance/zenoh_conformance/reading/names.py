@@ -6,6 +6,7 @@ Pages: primitives#wire-expr, declarations#key-expr.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from string import hexdigits
 from typing import Any, Final
 
 from zenoh_conformance.messages import DKeyExpr, UKeyExpr, WireExprExt, WireExprFlags
@@ -39,6 +40,8 @@ class Names:
         return None if scope is None else scope + (key.suffix or "")
 
 
+SCENE_ZID: Final = 8
+"""Bytes of a ZenohID of a scene."""
 ROOT: Final = "zconform"
 """The first chunk of the keys that we use."""
 
@@ -48,15 +51,11 @@ def root_of_scene(zid: bytes) -> str:
     return f"{ROOT}/{zid.hex()}"
 
 
-def scene_of(key: str) -> bytes | None:
-    """The ZenohID in the root of a scene's key; None for any other key."""
+def is_of_a_scene(key: str) -> bool:
+    """Whether a key is below the root of a scene, or of a script that was recorded of one."""
     first, _, rest = key.partition("/")
-    if first != ROOT:
-        return None
-    try:
-        return bytes.fromhex(rest.partition("/")[0])
-    except ValueError:
-        return None
+    zid = rest.partition("/")[0]
+    return first == ROOT and len(zid) == 2 * SCENE_ZID and not set(zid) - set(hexdigits)
 
 
 def plain(key: str) -> WireExpr:
