@@ -34,9 +34,15 @@ def known_inputs(language):
     return sorted(found)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the toys are compiled."""
+    return tmp_path_factory.mktemp("toys")
+
+
 @pytest.mark.parametrize(("language", "fault"), each(without=SKIPPED))
-def test_differential_notices_a_fault_and_nothing_else(tmp_path, language, fault):
-    targets = open_codecs([make_toy(tmp_path, language, fault)])
+def test_differential_notices_a_fault_and_nothing_else(folder, language, fault):
+    targets = open_codecs([make_toy(folder, language, fault)])
     try:
         found = next(findings(oracle.make_oracle("differential", targets), known_inputs(language)), None)
     finally:

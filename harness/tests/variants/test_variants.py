@@ -20,7 +20,7 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Action, Refused
 from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
-from zenoh_harness.variants.table import Came, in_memory, judged, left_out, named, once, row, spread
+from zenoh_harness.variants.table import Came, cases_named_by, in_memory, judged, left_out, once, row, spread
 
 pytestmark = pytest.mark.spread
 
@@ -64,7 +64,9 @@ def test_nothing_is_red_on_a_variant(name: str, plain: frozenset[str], reference
     """By what it names and a slice of the others, with a few values; what laws meet in so little says nothing."""
     met = frozenset(label for label in plain if not label.startswith("law/"))
     variant = all_variants()[name]
-    others = {case for case in all_cases() if not in_slice(name, case, of=SLICES)} - named(variant, all_cases())
+    others = {case for case in all_cases() if not in_slice(name, case, of=SLICES)} - cases_named_by(
+        variant, all_cases()
+    )
     found = row(variant, met, most=FEW, without=others | left_out(variant, reference["long"]))
 
     assert {label: one.why for label, one in found.red.items()} == {}

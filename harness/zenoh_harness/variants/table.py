@@ -243,10 +243,10 @@ def row(
 def left_out(variant: Variant, long: Iterable[str]) -> frozenset[str]:
     """Of the cases with a `long` conversation all but one in `SELDOM`, others for each variant, and none that the variant names."""
     turn = crc32(variant.name.encode())
-    return frozenset(case for case in long if (crc32(case.encode()) + turn) % SELDOM) - named(variant, long)
+    return frozenset(case for case in long if (crc32(case.encode()) + turn) % SELDOM) - cases_named_by(variant, long)
 
 
-def named(variant: Variant, cases: Iterable[str]) -> frozenset[str]:
+def cases_named_by(variant: Variant, cases: Iterable[str]) -> frozenset[str]:
     """Those of the cases that the table of a variant names."""
     return frozenset(case for case in cases if any(fnmatchcase(case, glob) for glob in variant.unjudged))
 
