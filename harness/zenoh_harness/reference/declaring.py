@@ -37,6 +37,9 @@ CURRENT, FUTURE = 1, 2
 KEYEXPRS, SUBSCRIBERS, QUERYABLES, TOKENS, RESTRICTED, AGGREGATE = 0x01, 0x02, 0x04, 0x08, 0x10, 0x80
 """Bits of the interest options (interests#options)."""
 
+LONGEST_KEY = 0xFFFF
+"""The most bytes of a suffix: the length of a key expression that can be sent (primitives#wire-expr)."""
+
 KIND: dict[type[Any], str] = {
     DSubscriber: "subscriber", DQueryable: "queryable", DToken: "token",
     USubscriber: "subscriber", UQueryable: "queryable", UToken: "token",
@@ -58,11 +61,15 @@ class DeclarationHandling(Speaking):
         return whole if whole is not None and keyexpr.is_canonical(whole) else None
 
     def spelt(self, link: Link, key: WireExpr) -> str | None:
-        """Return scope and suffix concatenated; None for an unknown scope. M set: the far side declared the scope."""
+        """Return scope and suffix concatenated; None for an unknown scope, and if no message has room for both.
+
+        M set: the far side declared the scope.
+        """
         if not key.scope:
             return key.suffix or ""
         scope = (link.keys if key.mapping else link.named).get(key.scope)
-        return None if scope is None else scope + (key.suffix or "")
+        spelt = None if scope is None else scope + (key.suffix or "")
+        return None if spelt is None or len(spelt.encode()) > LONGEST_KEY else spelt
 
     # -- declarations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from zenoh_conformance.messages import Init, Open
@@ -63,7 +63,7 @@ class Pending:
 
 OF_THE_SESSION = (
     "session", "tx", "rx", "partial", "keys", "named", "subscribers", "queryables", "tokens", "interests", "requests",
-    "unended", "request_ids", "entity_ids", "expr_ids", "announced",
+    "asked", "unended", "request_ids", "entity_ids", "expr_ids", "announced",
 )  # fmt: skip
 """Attributes of `Link` that the links of one session share."""
 
@@ -103,6 +103,8 @@ class Link:
     """The far side's interests in future declarations, by id."""
     requests: dict[int, Pending] = field(default_factory=dict)
     """Queries that were forwarded in this session, by their id here."""
+    asked: set[Pending] = field(default_factory=set)
+    """Queries of this session that were forwarded and whose final was not sent yet."""
     unended: set[int] = field(default_factory=set)
     """Ids of ended queries whose final the far side has not sent; they are still in use."""
     request_ids: Iterator[int] = field(default_factory=lambda: count(1))
@@ -122,6 +124,19 @@ class Link:
         """Join the session of another link, and share its channels and declarations."""
         for shared in OF_THE_SESSION:
             setattr(self, shared, getattr(other, shared))
+
+    @property
+    def entries(self) -> int:
+        """The number of declarations, interests and queries that are stored for the session."""
+        declared = len(self.keys) + len(self.subscribers) + len(self.queryables) + len(self.tokens)
+        return declared + len(self.interests) + len(self.asked)
+
+    @property
+    def key_bytes(self) -> int:
+        """The size of the key expressions that are stored for the session, in characters."""
+        entities = chain(self.subscribers.values(), self.queryables.values(), self.tokens.values())
+        asked = (one.key.suffix or "" for one in self.interests.values() if one.key is not None)
+        return sum(map(len, chain(self.keys.values(), (entity.key for entity in entities), asked)))
 
     @property
     def live(self) -> bool:

@@ -46,7 +46,9 @@ class QueryHandling(DeclarationHandling):
             if number is not None:
                 pending.owing[other.session] = number
                 other.requests[number] = pending
-        if not pending.owing:
+        if pending.owing:
+            link.asked.add(pending)
+        else:
             self.finish(pending)
         for other in targets:
             if other.session in pending.owing:
@@ -162,6 +164,7 @@ class QueryHandling(DeclarationHandling):
         if asker is None or pending.over:
             return
         pending.over = True
+        asker.asked.discard(pending)
         for key, response in pending.thinned.rest() if pending.thinned is not None else ():
             self.forward(asker, replace(response, id=pending.request_id, key=whole(key), exts=self.forwarded(response)))
         self.say(asker, ResponseFinal(id=pending.request_id))

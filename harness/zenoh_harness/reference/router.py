@@ -7,7 +7,7 @@ Pages: push#routing; companions declarations, interests, fragmentation.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from zenoh_conformance.messages import Declare, Interest, Push, Request, Response, ResponseFinal
 from zenoh_conformance.messages.data import Shm
@@ -15,9 +15,19 @@ from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.codec import Layer, decode
 from zenoh_conformance.wire import DecodeError, Exts
 
+from .config import GENERIC, Refused
 from .declaring import DECLARE, whole
 from .link import Link
 from .querying import QueryHandling
+
+MOST_ENTRIES: Final = 1 << 16
+"""Declarations, interests and queries that the node stores for one session; no check needs a thousand."""
+
+MOST_KEY_BYTES: Final = 1 << 24
+"""Characters of the key expressions that it stores for one session."""
+
+SOME_ENTRIES: Final = 64
+"""Entries after which their key expressions are added up: 4 MB more at most."""
 
 
 class Router(QueryHandling):
@@ -47,6 +57,17 @@ class Router(QueryHandling):
             self.on_response(link, message)
         elif isinstance(message, ResponseFinal):
             self.on_final(link, message.id)
+        if isinstance(message, Declare | Interest | Request) and link.inside is None:
+            self.limit_entries(link)
+
+    def limit_entries(self, link: Link) -> None:
+        """Limit what one session makes the node remember. Raises Refused beyond the limits."""
+        entries = link.entries
+        if entries > MOST_ENTRIES:
+            raise Refused(GENERIC, f"more than {MOST_ENTRIES} declarations, interests and queries")
+        # The sizes are added up once in a while, so that a declaration costs the same however many there are.
+        if entries % SOME_ENTRIES == 0 and link.key_bytes > MOST_KEY_BYTES:
+            raise Refused(GENERIC, f"more than {MOST_KEY_BYTES >> 20} MiB of key expressions")
 
     def on_live(self, link: Link) -> None:
         """Forward all declarations to a new session if it is a router's."""
