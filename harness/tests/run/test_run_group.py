@@ -16,7 +16,7 @@ from zenoh_harness.run.attempt import Conditions, attempt
 from zenoh_harness.run.group import CONFIRMED, Group
 from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Lifecycle
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.plan import GROUP, Item
 from zenoh_harness.run.profile import waits
 from zenoh_harness.run.scenes import Overtime
 from zenoh_harness.scripting.binder import Elsewhere
@@ -180,3 +180,15 @@ def test_a_case_that_must_be_alone_runs_alone_in_any_group(world, alone, meet):
 def test_only_a_timed_case_without_agent_waits_beside_others(world, how, beside):
     """A node has one application: cases that use it take turns."""
     assert waits(Item(world.case("x", **how), {})) is beside
+
+
+def test_what_rests_on_a_red_check_is_attempted_once(tmp_path):
+    world = World(tmp_path)
+    world.case("bad", lambda times, world: "no cookie")
+    for number in range(GROUP):
+        world.case(f"good-{number}")
+    world.case("rests", lambda times, world: "wrong", control="fake/bad")
+    world.case("stands", lambda times, world: "wrong", control="fake/good-0")
+    verdicts = world.verdicts()
+    assert (verdicts["fake/rests",], verdicts["fake/stands",]) == ("not-observed", "fail")
+    assert (world.ran["bad",], world.ran["rests",], world.ran["stands",]) == (2, 1, 2)

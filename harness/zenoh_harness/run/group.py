@@ -70,6 +70,8 @@ class Group:
     """Whether each attempt has an instance of its own."""
     is_listed: Callable[[Decision], bool] = lambda _decision: False
     """Whether a decision is a known deviation: what shows as it is listed is not shown again."""
+    fails_below: Callable[[AttemptOutcome], bool] = lambda _outcome: False
+    """Whether a check on which that one rests did not pass: another attempt would wait as long, and say nothing either."""
     confirmed: Counter[Kind] = field(default_factory=Counter)
     """Case and cause to how often a repetition showed it again."""
     convicted: Convicted = field(init=False)
@@ -112,7 +114,7 @@ class Group:
 
     def is_doubtful(self, outcome: AttemptOutcome) -> bool:
         """Whether it has to be shown again."""
-        if outcome.held or outcome.went in SETTLED:
+        if outcome.held or outcome.went in SETTLED or self.fails_below(outcome):
             return False
         return not self.is_listed(decide(outcome.item, [outcome], self.lifecycle.node.side))
 

@@ -104,7 +104,12 @@ class ProfileRun:
             self.records.note_death,
             fresh=self.options.fresh,
             is_listed=self.records.is_listed,
+            fails_below=self._fails_below,
         )
+
+    def _fails_below(self, outcome: AttemptOutcome) -> bool:
+        item = outcome.item
+        return self.ground.fails_below(item.case, item.parameters, next(iter(outcome.findings), None))
 
     def _crew(self, can: Ability, items: int) -> Instances:
         """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
@@ -117,7 +122,17 @@ class ProfileRun:
     def _beside(self, first: Group, lifecycle: Lifecycle, can: Ability) -> Group:
         """A group on another instance, which counts what it hears with the first."""
         conditions, note = self._conditions(lifecycle, can), self.records.note_death
-        return Group(lifecycle, conditions, 1, first.law_results, first.deaths, note, is_listed=self.records.is_listed)
+        listed = self.records.is_listed
+        return Group(
+            lifecycle,
+            conditions,
+            1,
+            first.law_results,
+            first.deaths,
+            note,
+            is_listed=listed,
+            fails_below=self._fails_below,
+        )
 
     def _ability(self, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
