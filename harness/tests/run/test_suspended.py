@@ -113,6 +113,7 @@ def test_a_supervisor_tells_of_a_stop_that_is_over():
 class Stoppable:
     """What the supervisor of a program has reported of its stops."""
 
+    ended = None
     halted = False
     reports = 0
 
