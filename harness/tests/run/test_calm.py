@@ -9,7 +9,7 @@ from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import judged, results
 from zenoh_harness.run import again, calm, scenes
-from zenoh_harness.run.calm import prevented, scheduling_delay, wait_until_calm
+from zenoh_harness.run.calm import prevented_judgements, scheduling_delay, wait_until_calm
 
 LATE = f"not reached: in time: one on which all takes 5.0 times as long where {CALM} is required"
 LEASE = "establishment-limits/a-silent-session-expires"
@@ -28,8 +28,8 @@ def judgement(
 def test_what_rests_on_a_check_that_met_a_busy_machine_counts_with_it():
     late, rests = judgement(cause=LATE), judgement(cause=f"rests on {LEASE}, which did not pass", check="close/one")
     other = judgement(cause="rests on close/another, which did not pass", check="close/two")
-    assert prevented([rests, other, late, judgement(Verdict.PASS)]) == [late, rests]
-    assert prevented([other, judgement(Verdict.FAIL, LATE)]) == []
+    assert prevented_judgements([rests, other, late, judgement(Verdict.PASS)]) == [late, rests]
+    assert prevented_judgements([other, judgement(Verdict.FAIL, LATE)]) == []
 
 
 @pytest.mark.parametrize(("strain", "delay"), [(5.0, 0.0), (1.0, 0.5)])

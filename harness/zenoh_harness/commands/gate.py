@@ -48,7 +48,7 @@ from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.identity import Identity
 from zenoh_harness.run import again, lists
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
-from zenoh_harness.run.calm import prevented
+from zenoh_harness.run.calm import prevented_judgements
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import Options
@@ -182,7 +182,7 @@ def judge(
     share = files_judged.share_judged(earlier, ran.judgements)
     code = Exit.NOTHING_JUDGED if ran.exit is Exit.CONFORMING and share * 100 < at_least else ran.exit
     verdict = _verdict(ran.header, held, code, ran.out, path, how, by_revision)
-    verdict = replace(verdict, late=len(prevented(ran.judgements)), share=share)
+    verdict = replace(verdict, late=len(prevented_judgements(ran.judgements)), share=share)
     why = ran.stopped.what if ran.stopped else ""
     return _publish(shell, replace(verdict, why=why, shares=shares_of(ran.judgements, ran.header.role)), summary)
 
@@ -268,7 +268,7 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     today = dt.datetime.now(dt.UTC).date()
     held = compare(read.judgements, placed, kind=read.header.kind, today=today, strict=strict, complete=read.complete)
     secret = read.footer.embargoed if read.footer else 0
-    late = len(prevented(read.judgements))
+    late = len(prevented_judgements(read.judgements))
     exports.write(shell, [(read, folder)], alerts=lambda: alerts_of_gate(held, path, exports.sarif_location))
     how = {"depth": "quick", "only": (), "strict": strict}
     code = exit_code_of(held, complete=read.complete, secret=secret > 0)

@@ -13,7 +13,7 @@ from zenoh_harness.files import merging, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import Results, check_label
-from zenoh_harness.run.calm import LONGEST, prevented, wait_until_calm
+from zenoh_harness.run.calm import LONGEST, prevented_judgements, wait_until_calm
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import RESULTS, Ran
@@ -72,7 +72,7 @@ def _about_lists(check: str) -> bool:
 
 def alone_when_calm(run: Run, options: Options, first: Ran, told: Callable[[str], None], command: str = "") -> Ran:
     """Judge what met a busy machine once more, one check after the other, when it is calm; `first` where it does not become so."""
-    late = prevented(first.judgements)
+    late = prevented_judgements(first.judgements)
     if not late or first.stopped is not None:
         return first
     told(f"{len(late)} checks met a busy machine: waiting until it is calm")

@@ -33,7 +33,7 @@ BETWEEN: Final = 1.0
 """Seconds between two looks."""
 
 
-def prevented(judgements: Sequence[Judgement]) -> list[Judgement]:
+def prevented_judgements(judgements: Sequence[Judgement]) -> list[Judgement]:
     """Those for which the machine was too busy, and those that rest on one of them."""
     late = [one for one in judgements if judged.is_prevented(one)]
     checks = tuple(f"{RESTS}{one.key.check}," for one in late)

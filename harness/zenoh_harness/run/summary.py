@@ -18,7 +18,7 @@ from zenoh_harness.console import plain
 from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.calm import describe_prevented, prevented
+from zenoh_harness.run.calm import describe_prevented, prevented_judgements
 from zenoh_harness.run.runner import Ran
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def as_json(ran: Ran) -> dict[str, Any]:
             for (verdict, why), checks in idle(shown).items()
         ],
         "pending": list(ran.footer.pending),
-        "met_busy_machine": len(prevented(shown)),
+        "met_busy_machine": len(prevented_judgements(shown)),
         "stopped": str(ran.stopped) if ran.stopped else None,
         "results": str(ran.out),
     }
@@ -346,7 +346,7 @@ def _tell_end(ran: Ran, out: Console) -> None:
         were = "check was" if len(pending) == 1 else "checks were"
         out.print(f"{len(pending)} {were} pending: {', '.join(pending[:3])}{', ...' if len(pending) > 3 else ''}")
     out.print(f"Results in {ran.out}", soft_wrap=True)
-    if met := describe_prevented(len(prevented(ran.judgements))):
+    if met := describe_prevented(len(prevented_judgements(ran.judgements))):
         out.print(met, style="yellow", soft_wrap=True)
     tell_exit(ran, out)
 
