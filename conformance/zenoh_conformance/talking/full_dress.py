@@ -45,8 +45,9 @@ def odd(number: int) -> Unknown:
 class FullDress:
     """Makes the messages of one node."""
 
-    def __init__(self, zid: bytes) -> None:
-        self.zid = ZenohID(zid)
+    def __init__(self, zid: bytes, most: int = MOST) -> None:
+        """`most`: how many messages have all fields; none in a low-latency session, which has no fragments for what is larger."""
+        self.zid, self.most = ZenohID(zid), most
         self._numbers = count(1)
         self._answers = 0
 
@@ -61,7 +62,7 @@ class FullDress:
     def put(self, payload: bytes) -> Put:
         """A value."""
         number, source, attachment = self._next()
-        if number > MOST:
+        if number > self.most:
             return Put(payload=payload)
         exts: Exts[Any] = Exts((source, PutAttachment(payload=attachment), odd(number)))
         return Put(timestamp=self._stamp(number), encoding=encoding_of(number), exts=exts, payload=payload)
@@ -69,7 +70,7 @@ class FullDress:
     def delete(self) -> Del:
         """A deletion."""
         number, source, attachment = self._next()
-        if number > MOST:
+        if number > self.most:
             return Del()
         exts: Exts[Any] = Exts((source, DelAttachment(payload=attachment), odd(number)))
         return Del(timestamp=self._stamp(number), exts=exts)
@@ -77,7 +78,7 @@ class FullDress:
     def error(self, payload: bytes) -> Err:
         """An error; it has no timestamp and no attachment."""
         number, source, _ = self._next()
-        if number > MOST:
+        if number > self.most:
             return Err(payload=payload)
         exts: Exts[Any] = Exts((source, odd(number)))
         return Err(encoding=encoding_of(number), exts=exts, payload=payload)
@@ -85,7 +86,7 @@ class FullDress:
     def query(self) -> tuple[Any, ...]:
         """The extensions of a QUERY."""
         number, source, attachment = self._next()
-        if number > MOST:
+        if number > self.most:
             return ()
         body = QueryBody(encoding=encoding_of(number), payload=b"asked %d" % number)
         return source, body, QueryAttachment(payload=attachment), odd(number)
@@ -93,4 +94,4 @@ class FullDress:
     def responder(self) -> tuple[ResponderId, ...]:
         """The entity that answers: another one for each answer, as of a node with several."""
         self._answers += 1
-        return (ResponderId(zid=self.zid, eid=ENTITY + self._answers),) if self._answers <= MOST else ()
+        return (ResponderId(zid=self.zid, eid=ENTITY + self._answers),) if self._answers <= self.most else ()

@@ -43,6 +43,7 @@ from zenoh_conformance.messages import (
     UToken,
     sane,
 )
+from zenoh_conformance.messages.init import LowLatency
 from zenoh_conformance.messages.init import QoS as Lanes
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
@@ -52,6 +53,7 @@ from zenoh_conformance.reading.names import Names, plain, root_of_scene, undecla
 from zenoh_conformance.wire import Exts
 
 from .dialogue import Dialogue
+from .full_dress import MOST as MOST_DRESSED
 from .full_dress import FullDress
 from .scene import Scene
 
@@ -89,7 +91,7 @@ class Party:
     def __init__(self, us: Dialogue, name: str, root: str) -> None:
         self.us, self.name, self.root = us, name, root
         self.names = Names()
-        self.full_dress = FullDress(us.zid)
+        self.full_dress = FullDress(us.zid, 0 if self._settled(LowLatency) else MOST_DRESSED)
         self.took: dict[int, tuple[Request, int]] = {}
         """Queries that came here: by `id` of their `Asked.request`, that request, so that it lives on, and their own id here."""
         self.keys: dict[tuple[type[Any], int], WireExpr] = {}
@@ -120,8 +122,12 @@ class Party:
     @property
     def has_lanes(self) -> bool:
         """Whether lanes were settled: both INITs show QoS."""
+        return self._settled(Lanes | QoSLink)
+
+    def _settled(self, kind: Any) -> bool:
+        """Whether both INITs show an extension of this kind."""
         inits = (self.us.mine, self.us.theirs)
-        return all(init is not None and any(isinstance(ext, Lanes | QoSLink) for ext in init.exts) for init in inits)
+        return all(init is not None and any(isinstance(ext, kind) for ext in init.exts) for init in inits)
 
     def says(self, *messages: Any, **channel: Any) -> None:
         """Network messages, each in a FRAME or in FRAGMENTs; in the default lane where none were settled."""
