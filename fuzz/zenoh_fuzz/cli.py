@@ -255,20 +255,20 @@ def seconds_of(text: str) -> float:
 
 def input_of(text: str) -> tuple[bytes, FindingRow | None]:
     """Return the input of a finding's folder, of a file or of hexadecimal text, and the finding if it is one. Raises UsageError."""
-    path = Path(text)
+    try:
+        return bytes.fromhex(text), None  # of any length, where a file's name has a limit
+    except ValueError:
+        path = Path(text)
     if path.is_dir() and (path / campaigns.FINDING).exists():
         row = campaigns.read_finding(path)
         return bytes.fromhex(row.input), row
     if path.is_file():
         return path.read_bytes(), None
-    try:
-        return bytes.fromhex(text), None
-    except ValueError as why:
-        raise UsageError(
-            f"{text!r} is neither a finding, nor a file, nor hexadecimal",
-            step="input",
-            hint="write for example fuzz-out/decode/findings/0123456789ab, or 000300",
-        ) from why
+    raise UsageError(
+        f"{text!r} is neither a finding, nor a file, nor hexadecimal",
+        step="input",
+        hint="write for example fuzz-out/decode/findings/0123456789ab, or 000300",
+    )
 
 
 def findings_in(place: Path) -> list[Path]:

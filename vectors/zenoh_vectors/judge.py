@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from zenoh_vectors.loader import Vector, VectorRefusal
+
+LONGEST: Final = 64
+"""Bytes of a vector that a cause shows in full."""
 
 Verdict = Literal["pass", "fail", "not-applicable"]
 
@@ -76,12 +79,24 @@ def judge_written(vector: Vector, data: bytes | None, why: str = "") -> VectorVe
         return VectorVerdict("fail", f"cannot be written: {why or 'no reason given'}")
     pairs = enumerate(zip(data, vector.data, strict=False))
     at = next((n for n, (a, b) in pairs if a != b), min(len(data), len(vector.data)))
-    return VectorVerdict("fail", f"byte {at}{path_at(vector, at)}: expected {vector.data.hex()}, written {data.hex()}")
+    where = f"byte {at}{path_at(vector, at)}"
+    return VectorVerdict("fail", f"{where}: expected {_around(vector.data, at)}, written {_around(data, at)}")
 
 
-def judge_mistake(vector: Vector, fault: str) -> VectorVerdict:
-    """The verdict on bytes that an encoder wrote and that mean something else; an open point never fails."""
-    if vector.needs:
+def _around(data: bytes, at: int) -> str:
+    """The bytes in hexadecimal; of more than `LONGEST` those around one of them."""
+    if len(data) <= LONGEST:
+        return data.hex()
+    first, last = max(at - LONGEST // 4, 0), at + LONGEST // 2
+    return f"{'..' if first else ''}{data[first:last].hex()}{'..' if last < len(data) else ''} ({len(data)} bytes)"
+
+
+def judge_mistake(vector: Vector, fault: str, *, legible: bool = True) -> VectorVerdict:
+    """The verdict on bytes that an encoder wrote and that mean something else; an open point never fails.
+
+    A codec that need not do what the vector is about may write something else, and nothing that is not `legible`.
+    """
+    if vector.needs and legible:
         return VectorVerdict("not-applicable", f"needs {', '.join(vector.needs)}: {fault}")
     if vector.acceptable:
         return VectorVerdict("pass", f"open point {vector.errata[0].id}: {fault}")
@@ -105,7 +120,17 @@ def difference(vector: Vector, outcome: VectorOutcome) -> str:
         where = "" if outcome.at is None else f" at byte {outcome.at}{path_at(vector, outcome.at)}"
         return f"refused{where}: {outcome.why or 'no reason given'}"
     path, want, got = next(parts(vector.means, outcome.means, ""), ("", "?", "?"))
-    return f"{path}: expected {want!r:.80}, found {got!r:.80}"
+    return f"{path}: expected {excerpt(want, got)}, found {excerpt(got, want)}"
+
+
+def excerpt(value: Any, other: Any, size: int = 80) -> str:
+    """The value as Python writes it; of one longer than `size` characters the stretch where it begins to differ from the other."""
+    text = repr(value)
+    if len(text) <= size:
+        return text
+    at = next((place for place, pair in enumerate(zip(text, repr(other), strict=False)) if pair[0] != pair[1]), 0)
+    first = max(at - size // 4, 0)
+    return f"{'..' if first else ''}{text[first : first + size]}{'..' if first + size < len(text) else ''}"
 
 
 def path_at(vector: Vector, at: int) -> str:

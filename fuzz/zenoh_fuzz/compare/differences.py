@@ -10,6 +10,7 @@ from zenoh_conformance.reading.codec import Decoded, DecodeError, to_json
 from zenoh_conformance.wire import Blob, Diagnostic, registry
 from zenoh_fuzz import inputs
 from zenoh_fuzz.finding import without_numbers
+from zenoh_harness.codecs.leeway import permitted
 from zenoh_harness.codecs.meaning import comparable as told
 from zenoh_vectors.judge import parts
 
@@ -72,16 +73,19 @@ class Difference:
         """
         messages = [one.message for one in self.read]
         needed: list[str] = []
-        if wanted is None or self.ours_told(messages) == wanted:
+        if wanted is None or self._agrees(messages, wanted):
             return None, needed
         for rule in REWRITES.values():
             changed = messages if self.number == inputs.VLE else [rule.rewrite(each, self) for each in messages]
             if changed != messages:
                 messages = changed
                 needed.append(rule.id)
-                if self.ours_told(messages) == wanted:
+                if self._agrees(messages, wanted):
                     return None, needed
-        return next(parts(self.ours_told(messages), wanted, ""), ("meaning", "ours", "theirs")), []
+        return next(parts(permitted(self.ours_told(messages), wanted), wanted, ""), ("meaning", "ours", "theirs")), []
+
+    def _agrees(self, messages: list[Any], wanted: Any) -> bool:
+        return bool(permitted(self.ours_told(messages), wanted) == wanted)
 
     def alone(self, at: int) -> Difference:
         """Return the difference on the network message at `at` alone."""

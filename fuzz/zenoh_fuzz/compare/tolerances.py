@@ -14,7 +14,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance import messages as m
-from zenoh_conformance.messages import QueryableInfo, WireExprExt, data, init
+from zenoh_conformance.messages import QueryableInfo, WireExprExt, data
 from zenoh_conformance.messages import open as open_
 from zenoh_conformance.messages.query import BodyShm
 from zenoh_conformance.primitives import Encoding
@@ -185,16 +185,6 @@ rewrite_each(
     kind=WireExprExt,
     change=lambda value: dataclasses.replace(value, flags=value.flags & 3),
 )
-
-
-SHM: Final = (init.Shm, open_.Shm, open_.ShmAnswer)
-
-
-@rewrite("no-shared-memory", "a codec built without shared memory skips its extensions in INIT and OPEN")
-def _without_shm(message: Any, _: Difference) -> Any:
-    if not isinstance(message, m.Init | m.Open):
-        return message
-    return change_values(message, lambda value, wire: None if isinstance(value, SHM) else value)
 
 
 @rewrite("newer-extension-skipped", "a release that is older than an extension skips it")

@@ -14,6 +14,7 @@ from zenoh_fuzz.compare.targets import BROKEN, CodecReading, FuzzTarget
 from zenoh_fuzz.finding import CodecAnswer, FuzzFinding, without_numbers
 from zenoh_fuzz.mutators.segmented import segments_of
 from zenoh_fuzz.oracle import Oracle
+from zenoh_vectors.judge import excerpt
 
 LARGEST, LARGEST_A_BYTE = 16384, 512
 """What one request to an allocator may be: so many bytes, and so many more a byte of input. A list of messages of two bytes each that
@@ -140,8 +141,9 @@ class Differential(Oracle):
     def _other_meaning(
         self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading, rule: str, where: Place
     ) -> Iterator[FuzzFinding]:
-        why = f"{where[0]}: ours {where[1]!r:.100}, {target.name} {where[2]!r:.100}"
-        yield from self._unless_tolerated(target, ours, theirs, rule, without_numbers(where[0]), why)
+        path, mine, other = where
+        why = f"{path}: ours {excerpt(mine, other)}, {target.name} {excerpt(other, mine)}"
+        yield from self._unless_tolerated(target, ours, theirs, rule, without_numbers(path), why)
 
     # --- findings -----------------------------------------------------------------------------------------------------
 

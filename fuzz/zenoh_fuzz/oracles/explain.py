@@ -74,7 +74,8 @@ class Explain(Oracle):
         for seed in message_seeds():
             yield seed
             yield b"\x07" + seed[1:]
-            yield b"\x05" + len(seed[1:]).to_bytes(2, "little") + seed[1:]
+            if len(seed) <= 1 << 16:
+                yield b"\x05" + len(seed[1:]).to_bytes(2, "little") + seed[1:]
 
 
 ORACLE = Explain

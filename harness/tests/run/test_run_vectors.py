@@ -204,3 +204,30 @@ def test_only_a_meaning_that_was_read_is_shown_beside_a_vector(kind):
     shown = beside(vector, Answer(kind=kind, means=vector.means, at=1))
     how = {AnswerKind.DECODED: "read", AnswerKind.REFUSED: "refused"}.get(kind)
     assert shown.get("how") == how
+
+
+def test_a_vector_that_covers_no_requirement_is_judged_under_its_own_name(judged):
+    counts, ran = judged(of_kind(AnswerKind.UNIMPLEMENTED, "levitate"), only="vectors/close/trailing-byte")
+    assert counts == {"pass": 1}
+    assert [one.key.requirement for one in ran.judgements] == ["vectors/close/trailing-byte"]
+
+
+@pytest.mark.parametrize(("state", "repeated"), [(True, "vectors/*"), (False, "vectors/close/trailing-byte")])
+def test_a_fault_that_shows_only_after_other_vectors_is_repeated_with_them(tmp_path, state, repeated):
+    """The codec accepts trailing bytes always, or once it has read something else."""
+    options = Options(out=tmp_path / "out", selection=Selection(("vectors/close/link-cut-*", "vectors/close/trailing-byte")))
+
+    def fresh():
+        read = []
+
+        def change(request, answer):
+            read.append(request)
+            taken = answer.kind is AnswerKind.DECODED and answer.size == 2 and (len(read) > 1 or not state)
+            return replace(answer, size=3) if taken else answer
+
+        return Planted(change)
+
+    ran = run_target(REACH, options, [VectorRun(fresh(), REACH, options, golden(), fresh)])
+    [red] = [one for one in ran.judgements if not one.verdict.is_quiet]
+    assert repeated in red.repeat
+    assert ("it passes alone" in red.cause) is state

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from zenoh_harness.codecs.codec import AnswerKind
+from zenoh_harness.codecs.leeway import permitted
 from zenoh_harness.codecs.meaning import comparable
 from zenoh_harness.codecs.own import OwnCodec
-from zenoh_vectors.judge import parts
+from zenoh_vectors.judge import excerpt, parts
 
 Meaning = Mapping[str, Any]
+
+UNREAD: Final = "our decoder does not read what it wrote"
 
 
 def read_back(layer: str, data: bytes) -> Meaning | str:
@@ -24,21 +27,31 @@ def read_back(layer: str, data: bytes) -> Meaning | str:
 
 
 def same_meaning(layer: str, read: Meaning, meanings: Iterable[Meaning]) -> Meaning | None:
-    """Return the one of `meanings` that says the same as what was read in written bytes, or None."""
+    """Return the one of `meanings` that says the same as what was read in written bytes, as far as it must; or None."""
     form = _comparable_form(layer, read, "text")
-    return next((means for means in meanings if _comparable_form(layer, means) == form), None)
+    return next((means for means in meanings if permitted(_comparable_form(layer, means), form) == form), None)
+
+
+def is_reduced(layer: str, data: bytes, means: Meaning) -> bool:
+    """Whether written bytes lack something of a meaning, and nothing that a codec must write again."""
+    read = read_back(layer, data)
+    if isinstance(read, str):
+        return False
+    ours, theirs = _comparable_form(layer, means), _comparable_form(layer, read, "text")
+    return bool(ours != theirs and permitted(ours, theirs) == theirs)
 
 
 def fault_of(layer: str, data: bytes, *meanings: Meaning) -> str:
     """Return how bytes that a codec wrote differ from what they must mean; empty if they mean one of `meanings`."""
     read = read_back(layer, data)
     if isinstance(read, str):
-        return f"our decoder does not read what it wrote: {read}"
+        return f"{UNREAD}: {read}"
     if same_meaning(layer, read, meanings) is not None:
         return ""
-    pair = _comparable_form(layer, meanings[0]), _comparable_form(layer, read, "text")
-    path, wanted, found = next(parts(*pair, ""), ("meaning", "one thing", "another"))
-    return f"what it wrote means {path}: expected {wanted!r:.80}, found {found!r:.80}"
+    form = _comparable_form(layer, read, "text")
+    expected = permitted(_comparable_form(layer, meanings[0]), form)
+    path, wanted, found = next(parts(expected, form, ""), ("meaning", "one thing", "another"))
+    return f"what it wrote means {path}: expected {excerpt(wanted, found)}, found {excerpt(found, wanted)}"
 
 
 def _comparable_form(layer: str, means: Meaning, key: str = "canonical") -> Any:

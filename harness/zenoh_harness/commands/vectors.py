@@ -118,7 +118,8 @@ def check(shell: Shell, target: str, only: str, validate: bool) -> int:
     """Check a codec against the vectors.
 
     The codec decodes every vector, and encodes the canonical ones again. TARGET is the target string of a codec (default: the
-    reference codec), or a file or folder of vectors, which is then checked to be well-formed.
+    reference codec), or a file or folder of vectors, which is then checked to be well-formed. With --quiet only the vectors that
+    do not pass are printed, and not those that the codec does not implement.
 
     \b
     Example:  zconform vectors check 'stdio:./my-codec --stdio'
@@ -213,7 +214,8 @@ def _print(shell: Shell, results: Sequence[VectorResult]) -> None:
     lines = [
         f"{each.verdict.value:<14} {each.vector.id}  {each.cause}"
         for each in results
-        if each.verdict is not Verdict.PASS or (shell.verbose and each.cause)
+        if (not each.verdict.is_quiet if shell.quiet else each.verdict is not Verdict.PASS)
+        or (shell.verbose and each.cause)
     ]
     total = f"{len(results)} vectors: " + ", ".join(f"{count} {word}" for word, count in counts.most_common())
     shell.show({"verdicts": dict(counts), "vectors": [_result_json(each) for each in results]}, [*lines, total])

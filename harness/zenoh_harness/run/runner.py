@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -124,8 +124,8 @@ def parts_of(
         all_of_them = list(all_laws().values() if laws is None else laws)
         parts += [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
     if Face.CODEC in reach.faces and reach.kind != "faulty" and not reach.options.keys() & _OF_NODES:
-        codec = OwnCodec() if reach.kind == "reference" else cast(Codec, open_codec(reach))
-        parts.append(VectorRun(codec, reach, options, golden()))
+        fresh: Callable[[], Codec] = OwnCodec if reach.kind == "reference" else lambda: cast(Codec, open_codec(reach))
+        parts.append(VectorRun(fresh(), reach, options, golden(), fresh))
     wanted = [part for part in parts if any(True for _ in part.planned())]
     if not wanted and options.selection.shard is not None:
         wanted = parts[:1]

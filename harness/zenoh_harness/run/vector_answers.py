@@ -13,7 +13,7 @@ from typing import Any, Final
 from zenoh_conformance.judging.verdict import Verdict, worst
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
 from zenoh_harness.codecs.own import OwnCodec
-from zenoh_harness.codecs.written import fault_of, read_back, same_meaning
+from zenoh_harness.codecs.written import UNREAD, fault_of, is_reduced, read_back, same_meaning
 from zenoh_vectors.judge import VectorOutcome, VectorVerdict, judge, judge_mistake, judge_written
 from zenoh_vectors.loader import Vector
 
@@ -125,6 +125,8 @@ def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> VectorAnswer
         if decoded.data is None:
             return None
         data = decoded.data
+    if data is not None and is_reduced(vector.layer, data, vector.means or {}):
+        return None  # the bytes are those of another meaning
     judged = judge_written(vector, data, answer.why)
     if judged.verdict == "pass":
         return None
@@ -134,7 +136,7 @@ def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> VectorAnswer
 def _mistake(vector: Vector, step: str, fault: str) -> VectorAnswer | None:
     if not fault:
         return None
-    judged = judge_mistake(vector, fault)
+    judged = judge_mistake(vector, fault, legible=not fault.startswith(UNREAD))
     return None if judged.verdict == "pass" else replace(_answer_for(vector, judged), cause=f"{step}: {judged.cause}")
 
 

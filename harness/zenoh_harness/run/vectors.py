@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from threading import Event as Flag
 from typing import Final
@@ -21,6 +22,11 @@ from zenoh_vectors.loader import Vector, VectorError, load
 
 ROLE: Final = "codec"
 
+PROBES: Final = 5
+"""The most red vectors of a run that are also judged alone."""
+
+ONLY_AFTER_OTHERS: Final = "it passes alone: what the codec read before changes its answer"
+
 
 @cache
 def golden() -> tuple[Vector, ...]:
@@ -34,8 +40,17 @@ def golden() -> tuple[Vector, ...]:
 class VectorRun:
     """The run of all vectors against one codec."""
 
-    def __init__(self, codec: Codec, reach: Reach, options: Options, vectors: Iterable[Vector]) -> None:
-        self.codec, self.reach, self.options = codec, reach, options
+    def __init__(
+        self,
+        codec: Codec,
+        reach: Reach,
+        options: Options,
+        vectors: Iterable[Vector],
+        fresh: Callable[[], Codec] | None = None,
+    ) -> None:
+        """`fresh` starts the same codec once more, to judge a red vector without those before it; None: not judged so."""
+        self.codec, self.reach, self.options, self._fresh = codec, reach, options, fresh
+        self._probes = PROBES
         self.identity, self.role, self.profiles = codec.identity, ROLE, ("default",)
         self.guarded, self.can_run_beside = False, False
         self.withheld: frozenset[str] = frozenset()
@@ -69,15 +84,29 @@ class VectorRun:
         answers = self.codec.ask(request for vector in self.vectors for request in requests(vector, self.codec.layers))
         for vector in self.vectors:
             answer = judge_vector(vector, self.codec.layers, answers)
+            repeat = None
+            if not answer.verdict.is_quiet and self._passes_alone(vector):
+                answer = replace(answer, cause=f"{answer.cause} ({ONLY_AFTER_OTHERS})")
+                repeat = register.repeat("vectors/*")
             for requirement in self._left(vector):
-                self._record(register, vector, requirement, answer)
+                self._record(register, vector, requirement, answer, repeat)
             self.options.advance(1, vector.id)
+
+    def _passes_alone(self, vector: Vector) -> bool:
+        """Whether a codec that has read nothing else passes; False too for a vector that comes after `PROBES` others."""
+        if self._fresh is None or not self._probes:
+            return False
+        self._probes -= 1
+        with self._fresh() as codec:
+            return judge_vector(vector, codec.layers, codec.ask(requests(vector, codec.layers))).verdict.is_quiet
 
     def close(self) -> None:
         """End the codec."""
         self.codec.close()
 
-    def _record(self, register: Register, vector: Vector, requirement: str, answer: VectorAnswer) -> None:
+    def _record(
+        self, register: Register, vector: Vector, requirement: str, answer: VectorAnswer, repeat: str | None
+    ) -> None:
         key = Key(
             target=self.reach.options.get("name", self.identity.name),
             version=self.identity.version,
@@ -89,7 +118,7 @@ class VectorRun:
         )
         verdict = verdict_for(level_of(requirement)) if answer.verdict is Verdict.FAIL else answer.verdict
         details = {} if answer.verdict is Verdict.PASS else {"bytes": vector.data.hex(), "beside": dict(answer.seen)}
-        register.add(key, verdict, cause=answer.cause, read=answer.reading, details=details)
+        register.add(key, verdict, cause=answer.cause, read=answer.reading, details=details, repeat=repeat)
 
 
 def check_of(vector: Vector) -> str:
@@ -98,8 +127,11 @@ def check_of(vector: Vector) -> str:
 
 
 def _wanted(vector: Vector, selection: Selection) -> Iterator[str]:
-    """The requirements that it covers and that are selected; all of them when the vector itself is."""
+    """The requirements that it covers and that are selected; all of them when the vector itself is.
+
+    A vector that covers no requirement is judged under its own name.
+    """
     if not selection.here(check_of(vector)):
         return iter(())
     every = selection.takes(check_of(vector))
-    return (one for one in vector.covers if every or selection.takes(one))
+    return (one for one in vector.covers or (check_of(vector),) if every or selection.takes(one))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from zenoh_vectors.build.declare import declare, keyed
 from zenoh_vectors.build.errata import Reading
+from zenoh_vectors.build.faults import MANY
 from zenoh_vectors.build.init import init
 from zenoh_vectors.build.octets import le16
 from zenoh_vectors.build.open import open_
@@ -57,6 +58,7 @@ def batch_vectors() -> Iterator[Vector]:
         "oam-then-frame": batch(oam(enc=0x00), frame([one])),
         "keep-alive-then-fragment": batch(keep_alive(), fragment(b"\x04\x04")),
         "frame-then-fragment": batch(frame([one]), fragment(filler(40), sn=8)),
+        **{f"{count}-messages": batch(*[oam(ident=position, enc=0x00) for position in range(count)]) for count in MANY},
         "every-kind": batch(keep_alive(), oam(), frame([one, declare(keyed("subscriber"))]), frame([two], sn=8), close()),
     }
     for name, whole in samples.items():

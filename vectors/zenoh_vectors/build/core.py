@@ -22,12 +22,19 @@ REFUSED = (
     "hello/locator-count-lies-2", "hello/locator-length-lies-8", "scouting-ids/unassigned-id-0[03f]",
 )  # fmt: skip
 """Patterns of ids of what must be refused: each kind of refusal a few times."""
+MANY = (
+    "frame/17-messages", "batch/17-messages", "init/*-ext-all-without-shm", "keep-alive/ext-unknown-optional-zbuf-128-bytes",
+    "keep-alive/ext-unknown-optional-33-times",
+)  # fmt: skip
+"""Patterns of ids of more, and of longer, than a person holds against a table, and than a small buffer holds."""
 LONGEST = 48
 """Bytes that a person still holds against a table."""
 
 
 def is_core(vector: Vector) -> bool:
     """One of a few hundred: of these patterns, short, and no matter of reading; what is accepted is what a careful writer sends."""
+    if _is_one_of(vector, MANY):
+        return True
     if len(vector.data) > LONGEST:
         return False
     if vector.refuses is not None:

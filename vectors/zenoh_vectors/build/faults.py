@@ -175,6 +175,9 @@ def _foreign(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterat
             head_of(make([ext]), ext),
             source=source,
         )
+    long = unknown(FREE, ZBUF, value=bytes(128))
+    about = "An unknown extension with M=0 whose length has two bytes is skipped"
+    yield accept(f"{stem}ext-unknown-optional-zbuf-128-bytes", about, make([long]), source=source)
     blob = unknown(FREE, ZBUF, False, b"\xab\xcd")
     about = "The length of an unknown extension promises more bytes than there are"
     yield lying(f"{stem}ext-unknown-optional-length-lies", about, make([blob]), f"exts.{blob.slug}.length", 200, source=source)
@@ -189,6 +192,27 @@ def _foreign(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterat
             head_of(make([bad]), bad),
             source=source,
         )
+
+
+def long_unknowns(stem: str, make: Make, *, source: str) -> Iterator[Vector]:
+    """Unknown optional extensions as a reader seldom meets them: each size at which a length grows, and many in a chain."""
+    samples = [(f"zbuf-{size}-bytes", unknown(FREE, ZBUF, value=bytes(size))) for size in (0, 1, 127, 255, 256, 16384)]
+    samples += [(f"z64-{named(value)}", unknown(FREE, Z64, value=value)) for value in (0, 127, 128, 2**63, 2**64 - 1)]
+    for word, ext in samples:
+        yield accept(
+            f"{opened(stem)}ext-unknown-optional-{word}",
+            f"An unknown extension with M=0 is skipped, whatever its size: {word}",
+            make([ext]),
+            source=source,
+        )
+    for count in MANY:
+        exts = [unknown_samples(mandatory=False)[position % 3] for position in range(count)]
+        about = f"{count} unknown extensions with M=0 are skipped"
+        yield accept(f"{opened(stem)}ext-unknown-optional-{count}-times", about, make(exts), source=source)
+
+
+MANY = (17, 33, 129)
+"""Of whatever repeats: more than fit into a small table, and a count with two bytes."""
 
 
 def head_of(message: Message, ext: Ext) -> str:

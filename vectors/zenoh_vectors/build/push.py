@@ -7,7 +7,7 @@ from itertools import product
 
 from zenoh_vectors.build.carriers import bodies, keys, network_extensions
 from zenoh_vectors.build.errata import Reading
-from zenoh_vectors.build.faults import extensions, integers, lying, truncations
+from zenoh_vectors.build.faults import extensions, integers, long_unknowns, lying, truncations
 from zenoh_vectors.build.octets import nibble, number, overlong, vle
 from zenoh_vectors.build.parts import (
     Ext,
@@ -112,9 +112,11 @@ def put_vectors(stem: str = "put", carry: Carry = in_push, source: str = "push, 
     for stamped, encoded, exts in product((None, STAMP), (None, (4, b"utf-8")), ((), (PUT_ATTACHMENT,))):
         flags = "".join(letter for letter, there in (("t", stamped), ("e", encoded), ("z", exts)) if there) or "none"
         yield book.ok(f"flags-{flags}", f"PUT, flags {flags}", carry(put(exts, stamped=stamped, encoded=encoded)))
-    for size in (*SIZES, 16383, 16384):
+    for size in (*SIZES, 16383, 16384, *((65536,) if stem == "put" else ())):
         yield book.ok(f"payload-{size}-bytes", f"A payload of {size} bytes", carry(put(payload=filler(size))))
     table = (source_info(), PUT_ATTACHMENT)
+    if stem == "put":
+        yield from long_unknowns(stem, lambda exts: carry(put(exts)), source="extension rules")
     yield from extensions(stem, lambda exts: carry(put(exts)), table, source="PUT extension table")
     full = carry(put(table, stamped=STAMP, encoded=(4, b"utf-8"), payload=b"payload"))
     yield from truncations(f"{stem}/full", full, source=source)

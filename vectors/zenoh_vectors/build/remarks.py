@@ -24,4 +24,4 @@ def remarked(vector: Vector) -> Vector:
                 found.add(("duplicate-extension", at, segment.path))
             seen.add(segment.path)
         at += len(segment.data)
-    return replace(vector, remarks=tuple(sorted(found, key=lambda remark: remark[1:])))
+    return replace(vector, remarks=tuple(sorted(found, key=lambda remark: (*remark[1:], remark[0]))))

@@ -26,8 +26,8 @@ TIME = 0x6553F100_40000000
 ROLES = {0: "router", 1: "peer", 2: "client"}
 LONG_ZID = bytes(range(0xA0, 0xB0))
 ZID_SIZES = (1, 2, 3, 8, 15, 16)
-SIZES = (0, 1, 127, 128, 300)
-"""Of opaque bytes: none, one, the last with a length of one byte, the first with two, and more."""
+SIZES = (0, 1, 127, 128, 255, 256, 300)
+"""Of opaque bytes: none, one, the last with a length of one byte, the first with two, the same of a count in a byte, and more."""
 
 
 def filler(size: int) -> bytes:

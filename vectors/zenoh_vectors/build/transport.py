@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zenoh_vectors.build.errata import Reading
-from zenoh_vectors.build.faults import extensions, integers, overlongs, plain, truncations
+from zenoh_vectors.build.faults import MANY, extensions, integers, long_unknowns, overlongs, plain, truncations
 from zenoh_vectors.build.octets import number, vle
 from zenoh_vectors.build.parts import (
     ENC_NAMES,
@@ -128,6 +128,7 @@ def keep_alive_vectors() -> Iterator[Vector]:
         yield book.ok(f"reserved-bits-{bits:02x}", "Bits 5 and 6 are reserved",
                       keep_alive().flip(bits, f"KEEP_ALIVE, reserved bits {bits:#04x}"), ("reserved-bit", "keep_alive.header"))
     yield from extensions("keep-alive", keep_alive, (), source="extension rules")
+    yield from long_unknowns("keep-alive", keep_alive, source="extension rules")
     none = keep_alive().flip(0x80, "KEEP_ALIVE, Z but nothing follows")
     yield book.bad_at("chain-without-end", "Z announces an extension that is not there", none, TRUNCATED, 1, "keep_alive.exts")
     yield book.bad("trailing-byte", "A byte after the message", keep_alive().then(Segment("rest", b"\x00")), TRAILING, "rest")
@@ -159,7 +160,7 @@ def frame_vectors() -> Iterator[Vector]:
     yield from integers("frame", frame(one), "sn", 32, plain("sn"), source=book.source)
     yield from extensions("frame", lambda exts: frame(one, exts), [TRANSPORT_QOS], source="FRAME extension table")
     yield from transport_priorities("frame", lambda exts: frame(one, exts))
-    for count in (2, 3, 10):
+    for count in (2, 3, 10, *MANY):
         many = [push(put(payload=bytes((position,)))) for position in range(count)]
         yield book.ok(f"{count}-messages", f"{count} messages in one FRAME", frame(many))
     yield from truncations("frame/header", frame(exts=[TRANSPORT_QOS], sn=70_000), source=book.source)
