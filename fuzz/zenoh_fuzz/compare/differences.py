@@ -10,7 +10,7 @@ from zenoh_conformance.reading.codec import Decoded, DecodeError, to_json
 from zenoh_conformance.wire import Blob, Diagnostic, registry
 from zenoh_fuzz import inputs
 from zenoh_fuzz.finding import without_numbers
-from zenoh_harness.codecs.leeway import permitted
+from zenoh_harness.codecs.leeway import reduce_to
 from zenoh_harness.codecs.meaning import comparable as told
 from zenoh_vectors.judge import parts
 
@@ -82,10 +82,10 @@ class Difference:
                 needed.append(rule.id)
                 if self._agrees(messages, wanted):
                     return None, needed
-        return next(parts(permitted(self.ours_told(messages), wanted), wanted, ""), ("meaning", "ours", "theirs")), []
+        return next(parts(reduce_to(self.ours_told(messages), wanted), wanted, ""), ("meaning", "ours", "theirs")), []
 
     def _agrees(self, messages: list[Any], wanted: Any) -> bool:
-        return bool(permitted(self.ours_told(messages), wanted) == wanted)
+        return bool(reduce_to(self.ours_told(messages), wanted) == wanted)
 
     def alone(self, at: int) -> Difference:
         """Return the difference on the network message at `at` alone."""

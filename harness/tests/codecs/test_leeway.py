@@ -5,7 +5,7 @@ import pytest
 from zenoh_conformance.messages import frame, network
 from zenoh_conformance.wire import registry
 from zenoh_harness.codecs import written
-from zenoh_harness.codecs.leeway import cleared
+from zenoh_harness.codecs.leeway import clear_reserved
 from zenoh_harness.codecs.own import OwnCodec
 
 
@@ -52,5 +52,5 @@ def test_what_may_not_be_lost_is_a_fault(layer, read, wrote):
 def test_reserved_bits_are_those_of_the_declarations():
     for place, cls in (("Frame.QoS", frame.QoS), ("Push.QoS", network.QoS)):
         [field] = registry.of(cls).fields
-        assert cleared(place, {"value": 0xFF}) == {"value": 0xFF & ~field.wire.reserved}
-    assert cleared("Init", {"resolution": 0x0A}) == {}
+        assert clear_reserved(place, {"value": 0xFF}) == {"value": 0xFF & ~field.wire.reserved}
+    assert clear_reserved("Init", {"resolution": 0x0A}) == {}

@@ -215,7 +215,9 @@ def test_a_vector_that_covers_no_requirement_is_judged_under_its_own_name(judged
 @pytest.mark.parametrize(("state", "repeated"), [(True, "vectors/*"), (False, "vectors/close/trailing-byte")])
 def test_a_fault_that_shows_only_after_other_vectors_is_repeated_with_them(tmp_path, state, repeated):
     """The codec accepts trailing bytes always, or once it has read something else."""
-    options = Options(out=tmp_path / "out", selection=Selection(("vectors/close/link-cut-*", "vectors/close/trailing-byte")))
+    options = Options(
+        out=tmp_path / "out", selection=Selection(("vectors/close/link-cut-*", "vectors/close/trailing-byte"))
+    )
 
     def fresh():
         read = []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from zenoh_harness.codecs.codec import AnswerKind
-from zenoh_harness.codecs.leeway import permitted
+from zenoh_harness.codecs.leeway import reduce_to
 from zenoh_harness.codecs.meaning import comparable
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_vectors.judge import excerpt, parts
@@ -29,7 +29,7 @@ def read_back(layer: str, data: bytes) -> Meaning | str:
 def same_meaning(layer: str, read: Meaning, meanings: Iterable[Meaning]) -> Meaning | None:
     """Return the one of `meanings` that says the same as what was read in written bytes, as far as it must; or None."""
     form = _comparable_form(layer, read, "text")
-    return next((means for means in meanings if permitted(_comparable_form(layer, means), form) == form), None)
+    return next((means for means in meanings if reduce_to(_comparable_form(layer, means), form) == form), None)
 
 
 def is_reduced(layer: str, data: bytes, means: Meaning) -> bool:
@@ -38,7 +38,7 @@ def is_reduced(layer: str, data: bytes, means: Meaning) -> bool:
     if isinstance(read, str):
         return False
     ours, theirs = _comparable_form(layer, means), _comparable_form(layer, read, "text")
-    return bool(ours != theirs and permitted(ours, theirs) == theirs)
+    return bool(ours != theirs and reduce_to(ours, theirs) == theirs)
 
 
 def fault_of(layer: str, data: bytes, *meanings: Meaning) -> str:
@@ -49,7 +49,7 @@ def fault_of(layer: str, data: bytes, *meanings: Meaning) -> str:
     if same_meaning(layer, read, meanings) is not None:
         return ""
     form = _comparable_form(layer, read, "text")
-    expected = permitted(_comparable_form(layer, meanings[0]), form)
+    expected = reduce_to(_comparable_form(layer, meanings[0]), form)
     path, wanted, found = next(parts(expected, form, ""), ("meaning", "one thing", "another"))
     return f"what it wrote means {path}: expected {excerpt(wanted, found)}, found {excerpt(found, wanted)}"
 

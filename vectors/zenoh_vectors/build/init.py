@@ -293,8 +293,8 @@ def _init_extensions() -> Iterator[Vector]:
     for stem, make in (("init/syn", syn), ("init/ack", ack)):
         yield from extensions(stem, make, (*INIT_EXTS, QOS_LINK), together=INIT_EXTS, source="INIT extension table")
         about = "All defined extensions but that of shared memory"
-        alone = make([ext for ext in INIT_EXTS if ext.name != "Shm"])
-        yield accept(f"{stem}-ext-all-without-shm", about, alone, source="INIT extension table")
+        few = [ext for ext in INIT_EXTS if ext.name != "Shm"]
+        yield accept(f"{stem}-ext-all-without-shm", about, make(few), source="INIT extension table")  # type: ignore[no-untyped-call]
     yield accept(
         "init/syn-ext-all-with-qos-link",
         "All, with QoSLink in the place of QoS",
