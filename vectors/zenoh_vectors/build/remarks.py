@@ -20,8 +20,9 @@ def remarked(vector: Vector) -> Vector:
         if segment.path.endswith(".header") and ".exts." in segment.path:
             if UNKNOWN.fullmatch(segment.path):
                 found.add(("unknown-extension", at, segment.path))
-            if segment.path in seen:
+            same = (segment.path, segment.data[0] & 0x7F)  # of one id, another encoding is another extension
+            if same in seen:
                 found.add(("duplicate-extension", at, segment.path))
-            seen.add(segment.path)
+            seen.add(same)
         at += len(segment.data)
     return replace(vector, remarks=tuple(sorted(found, key=lambda remark: (*remark[1:], remark[0]))))
