@@ -67,12 +67,12 @@ def _may_skip(kind: str, name: str) -> bool:
 
 def clear_reserved(place: str, fields: Mapping[str, Any]) -> dict[str, int]:
     """Return the fields of a message, or of an extension `Message.Extension`, that have reserved bits set, without these bits."""
-    masks = ((name, mask) for (at, name), mask in _reserved().items() if at == place and name in fields)
+    masks = ((name, mask) for (at, name), mask in _reserved_bits().items() if at == place and name in fields)
     return {name: int(fields[name]) & ~mask for name, mask in masks if int(fields[name]) & mask}
 
 
 @cache
-def _reserved() -> dict[tuple[str, str], int]:
+def _reserved_bits() -> dict[tuple[str, str], int]:
     """Return place and field to reserved bits, as the declarations have them."""
     found = dict(BEYOND)
     for message in map(registry.of, registry.MESSAGES):
