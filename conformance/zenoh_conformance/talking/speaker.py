@@ -149,6 +149,10 @@ class Speaker(SessionTerms):
         """An id that this dialogue has not used."""
         return next(self._ids)
 
+    def count_ids_from(self, first: int) -> None:
+        """Take new ids from there on: smaller ones stand in bytes that are sent as they are."""
+        self._ids = iter(range(first, 1 << 32))
+
     # -- sane messages of a handshake
 
     def init_syn(self, **changes: Any) -> Init:

@@ -1,4 +1,4 @@
-"""`zconform vectors`: list, show and export the golden vectors, and check a codec against them."""
+"""`zconform vectors`: list, show and export the golden vectors, check a codec against them, and play them to a node."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ from typing import Any, cast
 import click
 
 from zenoh_conformance.judging.verdict import Verdict, exit_code
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.commands import _completing as completing
+from zenoh_harness.commands._options import seed_option
+from zenoh_harness.commands._played import details, table, totals
 from zenoh_harness.commands._vectors import VectorLine, confirmations, fold_numbers
 from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.foreign.confirm.command import command as confirm
 from zenoh_harness.run.vector_answers import judge_vector, requests
+from zenoh_harness.run.vector_play import play
+from zenoh_harness.targets import lookup
 from zenoh_harness.targets.adapters import stdio
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import open_codec
@@ -135,6 +140,42 @@ def check(shell: Shell, target: str, only: str, validate: bool) -> int:
     return int(exit_code(each.verdict for each in results))
 
 
+@command.command("play")
+@click.argument("target", metavar="TARGET", shell_complete=completing.targets)
+@click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.vectors)
+@seed_option
+@shell_options()
+def play_vectors(shell: Shell, target: str, pattern: str, seed: int) -> int:
+    """Play the vectors to a node that listens.
+
+    Sends each vector that may stand in a session, and compares what the node forwards with the vector's meaning; what must be refused
+    has to end the session. Prints what was judged, what the node only survived, and what was not played.
+
+    \b
+    Example:  zconform vectors play wheel:1.10.2 'push/*'
+    Exit codes: 0 all judged vectors pass, 1 some do not, 2 usage, 3 harness or target failed, 4 nothing was judged.
+    """
+    chosen, opened = select(pattern), lookup.open_checked(target)
+    if opened.side is not Side.RESPONDER:
+        raise UsageError(f"{target} is an initiator, and vectors are played to responders", hint="leave role= out")
+    with shell.progress(len(chosen), "vectors") as advance:
+        answers, routes = play(opened, chosen, everything(), seed=seed, advance=lambda vector: advance(1, vector.id))
+    results = [VectorResult(vector, each.verdict, each.cause, each.reading, "") for vector, each in answers]
+    found = totals(answer for _, answer in answers)
+    value = {
+        "target": target,
+        "routes": routes,
+        "totals": found,
+        "vectors": [
+            _result_json(result) | details(answer) for result, (_, answer) in zip(results, answers, strict=True)
+        ],
+    }
+    shell.show(
+        value, [*(_result_line(each) for each in results if not each.verdict.is_quiet or shell.verbose), *table(found)]
+    )
+    return int(exit_code(each.verdict for each in results))
+
+
 @command.command("export")
 @click.argument("destination", metavar="DIR|FILE.tar.gz", type=click.Path(path_type=Path))
 @shell_options()
@@ -212,13 +253,17 @@ def judge_all(codec: Codec, vectors: Sequence[Vector], shell: Shell) -> Iterator
 def _print(shell: Shell, results: Sequence[VectorResult]) -> None:
     counts = Counter(each.verdict.value for each in results)
     lines = [
-        f"{each.verdict.value:<14} {each.vector.id}  {each.cause}"
+        _result_line(each)
         for each in results
         if (not each.verdict.is_quiet if shell.quiet else each.verdict is not Verdict.PASS)
         or (shell.verbose and each.cause)
     ]
     total = f"{len(results)} vectors: " + ", ".join(f"{count} {word}" for word, count in counts.most_common())
     shell.show({"verdicts": dict(counts), "vectors": [_result_json(each) for each in results]}, [*lines, total])
+
+
+def _result_line(result: VectorResult) -> str:
+    return f"{result.verdict.value:<14} {result.vector.id}  {result.cause}"
 
 
 def _result_json(result: VectorResult) -> dict[str, Any]:

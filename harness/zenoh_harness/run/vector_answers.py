@@ -76,9 +76,9 @@ def of_decoding(vector: Vector, answer: Answer) -> VectorAnswer:
     if answer.kind in _WITHOUT:
         return VectorAnswer(_WITHOUT[answer.kind], f"decode: {answer.kind.value}: {answer.why}".removesuffix(": "))
     if answer.kind is AnswerKind.REFUSED:
-        return _answer_for(vector, judge(vector, VectorOutcome(None, answer.why, answer.at)))
+        return answer_for(vector, judge(vector, VectorOutcome(None, answer.why, answer.at)))
     if answer.means is not None:
-        return _answer_for(vector, judge(vector, VectorOutcome(answer.means, size=answer.size)))
+        return answer_for(vector, judge(vector, VectorOutcome(answer.means, size=answer.size)))
     whole = vector.refuses is None and answer.size == len(vector.data)
     if not whole or answer.data is None:
         judged = judge(vector, VectorOutcome({}, size=answer.size))
@@ -86,7 +86,7 @@ def of_decoding(vector: Vector, answer: Answer) -> VectorAnswer:
             return VectorAnswer(
                 Verdict.UNIMPLEMENTED, "decode: the codec neither tells what it means nor writes it again"
             )
-        return _answer_for(vector, judged)
+        return answer_for(vector, judged)
     read = read_back(vector.layer, answer.data)
     if isinstance(read, str):
         return VectorAnswer(Verdict.PASS)  # `of_writing` judges bytes that nobody can read
@@ -95,7 +95,7 @@ def of_decoding(vector: Vector, answer: Answer) -> VectorAnswer:
     told = same_meaning(vector.layer, read, known) or read
     judged = judge(vector, VectorOutcome(told, size=answer.size))
     cause = judged.cause and f"decode: written again: {judged.cause}"
-    return replace(_answer_for(vector, judged), cause=cause)
+    return replace(answer_for(vector, judged), cause=cause)
 
 
 def of_writing(vector: Vector, decoded: Answer) -> VectorAnswer | None:
@@ -130,17 +130,18 @@ def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> VectorAnswer
     judged = judge_written(vector, data, answer.why)
     if judged.verdict == "pass":
         return None
-    return replace(_answer_for(vector, judged), cause=f"encode: {judged.cause}")
+    return replace(answer_for(vector, judged), cause=f"encode: {judged.cause}")
 
 
 def _mistake(vector: Vector, step: str, fault: str) -> VectorAnswer | None:
     if not fault:
         return None
     judged = judge_mistake(vector, fault, legible=not fault.startswith(UNREAD))
-    return None if judged.verdict == "pass" else replace(_answer_for(vector, judged), cause=f"{step}: {judged.cause}")
+    return None if judged.verdict == "pass" else replace(answer_for(vector, judged), cause=f"{step}: {judged.cause}")
 
 
-def _answer_for(vector: Vector, judged: VectorVerdict) -> VectorAnswer:
+def answer_for(vector: Vector, judged: VectorVerdict) -> VectorAnswer:
+    """Return the answer that carries a verdict of `zenoh_vectors.judge`, with the reading that it follows."""
     reading = judged.reading
     if reading == "as erratum" and vector.errata:
         reading = f"as erratum:{vector.errata[0].id}"

@@ -1,0 +1,122 @@
+"""Golden vectors played to nodes in memory: the reference, faulty ones, and receivers that show nothing of what they read."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.messages import CloseReason, Del, Oam, Put
+from zenoh_harness.commands._played import totals
+from zenoh_harness.commands.vectors import command
+from zenoh_harness.errors import UsageError
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import Refused
+from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run.vector_play import Player
+from zenoh_harness.run.vectors import golden
+
+CORE = [vector for vector in golden() if vector.core]
+
+
+def played(node=Reference, vectors=CORE, *, routes=True):
+    """The answers by the ids of the vectors."""
+    player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=routes)
+    return {vector.id: answer for vector, answer in player.play(vectors, golden())}
+
+
+def reds(answers):
+    """The ids and causes of what is red."""
+    return {ident: answer.cause for ident, answer in answers.items() if answer.verdict.is_red()}
+
+
+def test_no_basic_vector_is_red_on_the_reference():
+    assert reds(played()) == {}
+
+
+class _EndsAtDel(Reference):
+    def on_push(self, link, push, **options):
+        if isinstance(push.body, Del):
+            raise Refused(CloseReason.INVALID, "what is a DEL?")
+        super().on_push(link, push, **options)
+
+
+class _ReadsPayloadsShort(Reference):
+    def on_push(self, link, push, **options):
+        if isinstance(push.body, Put):
+            push = replace(push, body=replace(push.body, payload=push.body.payload[:1]))
+        super().on_push(link, push, **options)
+
+
+class _Receiver(Reference):
+    """Routes nothing."""
+
+    def receivers(self, link, key):
+        return []
+
+
+class _ReceiverEndsAtDel(_EndsAtDel, _Receiver):
+    pass
+
+
+def test_a_session_that_ends_at_del_is_found_with_routing_and_without():
+    some = [vector for vector in CORE if vector.id.startswith(("del/", "put/"))]
+    for node, routes in ((_EndsAtDel, True), (_ReceiverEndsAtDel, False)):
+        found = reds(played(node, some, routes=routes))
+        assert set(found) == {vector.id for vector in some if vector.id.startswith("del/") and vector.means}
+        assert set(found.values()) == {"refused: Close(INVALID)"}
+
+
+def test_another_value_that_is_passed_on_is_found_by_its_field():
+    found = reds(played(_ReadsPayloadsShort, [vector for vector in golden() if vector.id == "put/payload-127-bytes"]))
+    assert [cause[:8] for cause in found.values()] == ["payload:"]
+
+
+def test_a_receiver_survives_and_is_not_judged_by_what_it_shows_nothing_of():
+    understood = [vector for vector in CORE if vector.means and vector.layer == "network"]
+    answers = played(_Receiver, understood, routes=False)
+    counts = totals(answers.values())
+    assert counts["judged"] == {} and sum(counts["survived"].values()) > 150
+    assert {answer.verdict for answer in answers.values()} == {Verdict.NOT_OBSERVED}
+
+
+def test_a_node_that_ends_the_session_at_everything_is_judged_by_no_refusal():
+    class EndsAtOam(Reference):
+        def on_session(self, link, message):
+            if isinstance(message, Oam):
+                raise Refused(CloseReason.INVALID, "no OAM")
+            super().on_session(link, message)
+
+    answers = played(EndsAtOam, [vector for vector in golden() if vector.id.startswith("oam/enc-")])
+    assert {answer.cause[:10] for answer in answers.values()} == {"not played"}
+
+
+def test_what_is_no_message_of_a_session_is_not_played_and_says_why():
+    vectors = [vector for vector in golden() if vector.id in ("init/syn-plain", "vle/one-byte-0", "scout/plain")]
+    others = [vector for vector in golden() if vector.layer in ("vle", "keyexpr")][:2]
+    assert all(answer.cause.startswith("not played: ") for answer in played(vectors=[*vectors, *others]).values())
+
+
+def test_the_command_plays_to_a_node_and_says_what_was_judged():
+    ended = CliRunner().invoke(
+        command, ["play", "reference", "push/body-id-0*", "--format", "json"], standalone_mode=False
+    )
+    said = json.loads(ended.output)
+    assert ended.return_value == 0 and said["routes"] and said["totals"]["judged"] == {"pass": len(said["vectors"])}
+    assert {each["by"] for each in said["vectors"]} == {"node"}
+
+
+def test_an_initiator_is_refused():
+    ended = CliRunner().invoke(command, ["play", "reference?role=client", "push/*"], standalone_mode=False)
+    assert isinstance(ended.exception, UsageError)
+
+
+@pytest.mark.soak
+def test_no_vector_is_red_on_the_baseline():
+    ended = CliRunner().invoke(command, ["play", "wheel:1.10.2", "--format", "json"], standalone_mode=False)
+    said = json.loads(ended.output)
+    assert set(said["totals"]["judged"]) == {"pass"} and said["totals"]["judged"]["pass"] > 2000

@@ -1,0 +1,49 @@
+"""The summary of `zconform vectors play`: what was judged, what only survived, what was not played, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Any
+
+from zenoh_harness.run.vector_answers import VectorAnswer
+from zenoh_harness.run.vector_effects import NOT_PLAYED, SURVIVED
+
+
+class Showing(Enum):
+    """What a node showed of a vector."""
+
+    JUDGED = "judged"
+    SURVIVED = SURVIVED
+    NOT_PLAYED = NOT_PLAYED
+
+
+def showing(answer: VectorAnswer) -> Showing:
+    """Return what the node showed of a vector, by the answer for it."""
+    if answer.verdict.is_judged:
+        return Showing.JUDGED
+    return Showing.NOT_PLAYED if answer.cause.startswith(NOT_PLAYED) else Showing.SURVIVED
+
+
+def totals(answers: Iterable[VectorAnswer]) -> dict[str, dict[str, int]]:
+    """Return how many vectors were judged, survived and were not played, each by verdict or reason, the most frequent first."""
+    counts: dict[Showing, Counter[str]] = {kind: Counter() for kind in Showing}
+    for answer in answers:
+        kind = showing(answer)
+        reason = answer.cause.removeprefix(f"{NOT_PLAYED}: ").removeprefix(f"{SURVIVED}; ")
+        counts[kind][answer.verdict.value if kind is Showing.JUDGED else reason or answer.verdict.value] += 1
+    return {kind.value: dict(count.most_common()) for kind, count in counts.items()}
+
+
+def table(found: dict[str, dict[str, int]]) -> Iterator[str]:
+    """Yield the summary as lines."""
+    for kind, reasons in found.items():
+        yield f"{sum(reasons.values()):>6} {kind}"
+        for reason, count in reasons.items():
+            yield f"       {count:>6}  {reason}"
+
+
+def details(answer: VectorAnswer) -> dict[str, Any]:
+    """Return what the result of a vector says beyond that of a codec."""
+    return {"by": "node", "shows": showing(answer).value}

@@ -1,0 +1,119 @@
+"""What a node did with a golden vector, as the answer that `vector_answers` judges in a codec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.messages import CloseReason
+from zenoh_conformance.primitives import keyexpr
+from zenoh_conformance.reading.kinds import reason_name
+from zenoh_harness.run.vector_answers import VectorAnswer, answer_for
+from zenoh_harness.run.vector_standing import VectorInSession, whole
+from zenoh_vectors.judge import VectorOutcome, judge, judge_mistake
+from zenoh_vectors.loader import Vector
+
+TOGETHER: Final = 32
+"""The most vectors that one session plays."""
+
+FENCED: Final = "zconform/fence/0/0"
+"""A key like those of fences."""
+
+NOT_KNOWN: Final = ("unknown-mandatory-extension", "unknown-id")
+"""Refusals that CLOSE may give other reasons than INVALID for."""
+
+REASONS: Final = (CloseReason.UNSUPPORTED, CloseReason.INVALID, CloseReason.GENERIC)
+
+SILENCE: Final = "silence"
+SURVIVED: Final = "survived"
+NOT_PLAYED: Final = "not played"
+SURVIVOR: Final = VectorAnswer(Verdict.NOT_OBSERVED, f"{SURVIVED}; nothing shows what it read")
+NOT_REFUSED: Final = VectorAnswer(Verdict.NOT_OBSERVED, f"{SURVIVED}; nothing shows whether it was dropped or read")
+
+
+def not_played(why: str) -> VectorAnswer:
+    """The answer for a vector that was not sent."""
+    return VectorAnswer(Verdict.NOT_OBSERVED, f"{NOT_PLAYED}: {why}")
+
+
+def answer_for_reading(vector: Vector) -> VectorAnswer:
+    """The answer of a node whose effect is that of the vector's meaning."""
+    return answer_for(vector, judge(vector, VectorOutcome(vector.means)))
+
+
+def answer_for_fault(vector: Vector, fault: str) -> VectorAnswer:
+    """The answer of a node with another effect."""
+    return answer_for(vector, judge_mistake(vector, fault))
+
+
+def answer_for_death(end: str, verdict: Verdict) -> VectorAnswer:
+    """The answer of a node whose program ended, or that does no work in a new session either."""
+    how = "the node's program ended" if verdict is Verdict.CRASH else "a new session of the node does no work either"
+    return VectorAnswer(verdict, f"{how} ({end})")
+
+
+def answer_for_end(one: VectorInSession, end: str, closed: int | None) -> VectorAnswer:
+    """The answer of a node that ended the session, with CLOSE for that reason or without."""
+    if one.open_point:
+        return VectorAnswer(Verdict.NOT_OBSERVED, f"the session ends ({end}), which is left open: {one.open_point}")
+    refusal = one.vector.refuses
+    if refusal is not None and end == SILENCE:
+        return NOT_REFUSED
+    if refusal is not None and closed is not None:
+        is_unknown = refusal.why in NOT_KNOWN or "unknown" in refusal.path
+        allowed = REASONS if is_unknown else (CloseReason.INVALID,)
+        if closed not in allowed:
+            expected = " or ".join(f"Close({reason_name(code)})" for code in allowed)
+            return answer_for_fault(one.vector, f"expected {expected}, got {end}")
+    return answer_for(one.vector, judge(one.vector, VectorOutcome(None, end)))
+
+
+def answer_for_acceptance(vector: Vector) -> VectorAnswer:
+    """The answer of a node that passes on what it must refuse."""
+    return answer_for(vector, judge(vector, VectorOutcome({}, size=len(vector.data))))
+
+
+def second_answer(first: VectorAnswer, again: VectorAnswer) -> VectorAnswer:
+    """The answer for a vector that was played twice, alone: what is wrong is wrong both times."""
+    if again.verdict.is_wrong:
+        return again
+    return VectorAnswer(Verdict.NOT_OBSERVED, f"{SURVIVED} a second time; at first: {first.cause}")
+
+
+def difference(said: Any, got: Any, key: str | None) -> str:
+    """Return the first difference between a PUSH or REQUEST and what was passed on of it: key, kind, payload; empty if none."""
+    for name, want, came in (
+        ("key", whole(said.key), key),
+        ("kind", type(said.body).__name__, type(got.body).__name__),
+        ("payload", *(getattr(message.body, "payload", b"").hex() for message in (said, got))),
+    ):
+        if want != came:
+            return f"{name}: expected {want!r:.80}, found {came!r:.80}"
+    return ""
+
+
+def is_heard(message: Any) -> bool:
+    """Whether a subscriber of everything hears a publication."""
+    return keyexpr.intersects("**", whole(message.key))
+
+
+def meets_fences(one: VectorInSession) -> bool:
+    """Whether a queryable for the query would be asked our fences, too."""
+    return keyexpr.intersects(FENCED, whole(one.messages[0].key))
+
+
+def groups(stands: Iterable[VectorInSession]) -> Iterator[list[VectorInSession]]:
+    """Yield groups for one session each: no two declare or use the same id."""
+    open_groups: list[tuple[list[VectorInSession], set[tuple[str, int]], set[tuple[str, int]]]] = []
+    for one in stands:
+        used = {("expr", scope) for scope in one.scopes}
+        for group, claimed, named in open_groups:
+            if len(group) < TOGETHER and not (one.claims & (claimed | named) or used & claimed):
+                break
+        else:
+            open_groups.append((group := [], claimed := set(), named := set()))
+        group.append(one)
+        claimed |= one.claims
+        named |= used
+    yield from (group for group, _, _ in open_groups)

@@ -1,0 +1,413 @@
+"""Plays golden vectors to a whole node: each stands in a live session, and its effect is observed from outside.
+
+Many vectors share a session; a fence shows that the node has read them, and a second session of ours shows what it passes on. Where
+something is missing, the group is halved until one vector is left, which is then played once more. What must be refused, and what
+has a sequence number, gets a link of its own. A node that shows nothing of what it reads is judged by the end of its sessions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final
+
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.messages import Declare, DKeyExpr, DQueryable, Push, QueryableInfo, Request, ResponseFinal, sane
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.kinds import reason_name
+from zenoh_conformance.reading.names import Names, plain
+from zenoh_conformance.talking import Dialogue, Party, Scene
+from zenoh_conformance.wire import Exts
+from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.links.timing import Deadline
+from zenoh_harness.probing.habits.study import forwards_value, study
+from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
+from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.run.scenes import Overtime, Stage
+from zenoh_harness.run.vector_answers import VectorAnswer
+from zenoh_harness.run.vector_effects import (
+    NOT_REFUSED,
+    SILENCE,
+    SURVIVOR,
+    TOGETHER,
+    answer_for_acceptance,
+    answer_for_death,
+    answer_for_end,
+    answer_for_fault,
+    answer_for_reading,
+    difference,
+    groups,
+    is_heard,
+    meets_fences,
+    not_played,
+    second_answer,
+)
+from zenoh_harness.run.vector_standing import Family, VectorInSession, scope_key, standing, whole
+from zenoh_harness.targets.target import NodeTarget
+from zenoh_vectors.loader import Vector
+
+PATIENCE: Final = 900.0
+"""Seconds for all vectors of one node, before scaling."""
+
+RESTARTS: Final = 16
+"""How often a node that died is started again."""
+
+OUR_IDS: Final = 160
+"""Where our own ids begin: no vector uses those after it, and a request id of eight bits has room for them."""
+
+COMPLETE: Final = Exts((QueryableInfo(value=1),))
+
+QUIET_EXTENSIONS: Final = frozenset({"QoS", "Timestamp", "Unknown"})
+"""Extensions of REQUEST with which a node has to pass it on; with another one it may end the query itself."""
+
+PassedOn = tuple[Any, str | None]
+"""A message that was passed on, with its whole key."""
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The session that says vectors, and one that hears what is passed on, where anything is."""
+
+    writer: Dialogue
+    reader: Dialogue | None
+    names: Names = field(default_factory=Names)
+    read: int = 0
+
+    def passed_on(self, kind: type[Any], keys: Collection[str] | None = None) -> Iterator[PassedOn]:
+        """Yield the messages of that class, about one of these keys, that the reader has heard since."""
+        if self.reader is None:
+            return
+        side = self.reader.wire.side.other
+        new, self.read = self.reader.heard[self.read :], len(self.reader.heard)
+        for seen in new:
+            if isinstance(seen.message, Declare):
+                self.names.note(side, seen.message.body)
+            elif isinstance(seen.message, kind):
+                key = self.names.whole(side, seen.message.key)
+                if keys is None or key in keys:
+                    yield seen.message, key
+
+
+class _NoSessionError(Exception):
+    """The node opens no session that begins at this sequence number."""
+
+
+class Player:
+    """Plays vectors to a responder."""
+
+    def __init__(
+        self,
+        scene: Callable[[int], AbstractContextManager[Scene]],
+        *,
+        routes: bool,
+        profile: Profile = PROFILES[DEFAULT],
+        revive: Callable[[bool], Verdict | None] = lambda _silent: None,
+        advance: Callable[[Vector], object] = lambda _vector: None,
+    ) -> None:
+        """`scene` makes a scene by its number; `revive` starts a node again that has died, asked after silence or not."""
+        self._scene, self.routes, self._profile = scene, routes, profile
+        self._revive, self._advance, self._numbers = revive, advance, count()
+        self._read: set[str] = set()
+        """Kinds of messages that the node was seen to read without ending the session."""
+        self._ended: set[str] = set()
+        """Kinds at whose well-formed messages it ended the session."""
+        self._asks = False
+        """Whether it was seen to pass on a query."""
+
+    def play(self, vectors: Sequence[Vector], controls: Iterable[Vector] = ()) -> list[tuple[Vector, VectorAnswer]]:
+        """Return each vector with its answer; of `controls` as many are played as refusals need."""
+        answers: dict[str, VectorAnswer] = {}
+        stands = {vector.id: standing(vector) for vector in vectors}
+        with suppress(Overtime):
+            for one, answer in self._all(
+                [one for one in stands.values() if isinstance(one, VectorInSession)], controls
+            ):
+                answers[one.vector.id] = answer
+                self._advance(one.vector)
+        for ident, why in stands.items():
+            answers.setdefault(
+                ident, not_played(why if isinstance(why, str) else "the time was over, or the node died too often")
+            )
+        return [(vector, answers[vector.id]) for vector in vectors]
+
+    def _all(
+        self, stands: Sequence[VectorInSession], controls: Iterable[Vector]
+    ) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
+        asked = [one for one in stands if self.routes and one.family is Family.REQUEST and not meets_fences(one)]
+        refused = [one for one in stands if one.family is Family.REFUSED]
+        apart = {one.vector.id for one in (*asked, *refused)}
+        rest = [one for one in stands if one.vector.id not in apart]
+        for alone in (one for one in rest if one.family is Family.ALONE):
+            with self._unless_no_session(alone) as nothing:
+                yield from self._group([alone])
+            yield from nothing
+        for heard in (True, False):
+            together = [one for one in rest if one.family is not Family.ALONE and (one.family is Family.PUSH) == heard]
+            for group in groups(together):
+                yield from self._group(group)
+        yield from self._requests(asked)
+        self._control({one.kind for one in refused}, controls)
+        for one in refused:
+            with self._unless_no_session(one) as nothing:
+                yield one, self._refusal(one)
+            yield from nothing
+
+    @contextmanager
+    def _unless_no_session(self, one: VectorInSession) -> Iterator[list[tuple[VectorInSession, VectorAnswer]]]:
+        """Yield a list that has the answer for a vector whose number no session of the node begins at."""
+        answers: list[tuple[VectorInSession, VectorAnswer]] = []
+        try:
+            yield answers
+        except _NoSessionError:
+            answers.append((one, not_played("no session of the node begins at its sequence number")))
+
+    def _control(self, kinds: set[str], controls: Iterable[Vector]) -> None:
+        """Look whether the node reads a well-formed message of each kind that it must refuse otherwise."""
+        for vector in controls if kinds - self._read - self._ended else ():
+            one = standing(vector)
+            if isinstance(one, VectorInSession) and one.kind in kinds - self._read - self._ended and not vector.refuses:
+                list(self._group([one]))
+
+    def _note(self, one: VectorInSession, answer: VectorAnswer) -> None:
+        is_read = answer is SURVIVOR or answer.verdict is Verdict.PASS
+        (self._read if is_read else self._ended).add(one.kind)
+
+    # -- what is understood
+
+    def _group(self, group: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
+        """Play a group; halve those whose effect is missing, down to one, which is played twice."""
+        answers = self._together(group)
+        if len(group) == 1:
+            if answers[0].verdict.is_wrong:
+                answers = [second_answer(answers[0], self._together(group)[0])]
+            self._note(group[0], answers[0])
+            yield group[0], answers[0]
+            return
+        doubtful = []
+        for one, answer in zip(group, answers, strict=True):
+            if answer in (SURVIVOR, answer_for_reading(one.vector)):
+                self._note(one, answer)
+                yield one, answer
+            else:
+                doubtful.append(one)
+        half = (len(doubtful) + 1) // 2
+        for some in filter(None, (doubtful[:half], doubtful[half:])):
+            yield from self._group(some)
+
+    def _together(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
+        """Return the answers for a group that one session plays."""
+        shown = [
+            [message for message in one.messages if isinstance(message, Push) and is_heard(message)] for one in group
+        ]
+        with self._sessions(group, hears=any(shown)) as sessions:
+            if group[0].lane[1] is not None and not Party(sessions.writer, "writer", "").has_lanes:
+                return [not_played("lanes were not negotiated")]
+            if len(group) == 1 and _beyond(sessions.writer, group[0]):
+                return [not_played("its request id is beyond the resolution")]
+            if end := self._say(sessions.writer, group):
+                return self._ends(group, end, sessions.writer.closed)
+            if sessions.reader is None:
+                return [SURVIVOR] * len(group)
+            return self._observe(sessions, group, shown)
+
+    def _observe(
+        self, sessions: Sessions, group: Sequence[VectorInSession], shown: Sequence[Sequence[Push]]
+    ) -> list[VectorAnswer]:
+        """Pair what was passed on with what was said."""
+        assert sessions.reader is not None
+        came: list[PassedOn] = []
+        keys = {whole(message.key) for messages in shown for message in messages}
+
+        def all_came() -> bool:
+            came.extend(sessions.passed_on(Push, keys))
+            return len(came) >= sum(map(len, shown))
+
+        sessions.reader.wait_until(all_came)
+        return [_pair(one, messages, came) for one, messages in zip(group, shown, strict=True)]
+
+    def _requests(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
+        """Queries go one after the other to a queryable of ours, which ends each; the plain ones first, as a control."""
+        waiting = sorted(stands, key=lambda one: len(one.vector.data))
+        while waiting:
+            group = waiting[:TOGETHER]
+            with self._sessions(group, hears=True) as sessions:
+                answers = self._answers(sessions, group)
+            done, waiting = waiting[: len(answers)], waiting[len(answers) :]
+            if answers[-1].verdict.is_wrong:
+                with self._sessions(done[-1:], hears=True) as sessions:
+                    answers[-1] = second_answer(answers[-1], self._ask(sessions, done[-1]))
+            for one, answer in zip(done, answers, strict=True):
+                self._note(one, answer)
+                yield one, answer
+
+    def _answers(self, sessions: Sessions, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
+        """Return the answers up to the first one that is wrong or shows nothing, after which the session is another one."""
+        answers: list[VectorAnswer] = []
+        for one in group:
+            answers.append(self._ask(sessions, one))
+            if answers[-1].verdict is not Verdict.PASS or not _is_final(sessions.writer, one.messages[0].id):
+                break
+        return answers
+
+    def _ask(self, sessions: Sessions, one: VectorInSession) -> VectorAnswer:
+        reader, writer, asked = sessions.reader, sessions.writer, one.messages[0]
+        if _beyond(writer, one):
+            return not_played("its request id is beyond the resolution")
+        if end := self._say(writer, [one]):
+            return self._ends([one], end, writer.closed)[0]
+        assert reader is not None
+        came: list[PassedOn] = []
+
+        def has_come() -> bool:
+            came.extend(sessions.passed_on(Request, {whole(asked.key)}))
+            return bool(came)
+
+        if not reader.wait_until(has_come):
+            must = self._asks and all(type(ext).__name__ in QUIET_EXTENSIONS for ext in asked.exts)
+            return answer_for_fault(one.vector, "the query is not passed on") if must else SURVIVOR
+        self._asks, fault = True, difference(asked, *came[0])
+        reader.say(ResponseFinal(id=came[0][0].id))
+        writer.wait_until(lambda: _is_final(writer, asked.id))
+        return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
+
+    # -- what is refused
+
+    def _refusal(self, one: VectorInSession) -> VectorAnswer:
+        if one.kind in self._ended and one.kind not in self._read:
+            return not_played(f"the node ends the session at well-formed messages of the kind {one.kind}, too")
+        with self._sessions([one], hears=one.kind == "Push") as sessions:
+            if end := self._say(sessions.writer, [one]):
+                return self._ends([one], end, sessions.writer.closed)[0]
+            if sessions.reader is not None:
+                sessions.reader.fence()
+            return answer_for_acceptance(one.vector) if any(True for _ in sessions.passed_on(Push)) else NOT_REFUSED
+
+    # -- sessions
+
+    @contextmanager
+    def _sessions(self, group: Sequence[VectorInSession], *, hears: bool) -> Iterator[Sessions]:
+        """Sessions for a group, with what it needs declared. Raises CannotGoOn where there are none."""
+        with self._scene(next(self._numbers)) as scene:
+            try:
+                reader = scene.session("reader") if hears and self.routes else None
+                writer = scene.dialogue("writer")
+                writer.initial_sn = group[0].sn or 0
+                open_session(writer, self._profile)
+                self._declare(writer, reader, group)
+            except Deviation as deviation:
+                if group[0].sn:
+                    raise _NoSessionError from deviation
+                raise CannotGoOn("the node opens no session", step="vectors play", seen=str(deviation)) from deviation
+            yield Sessions(writer, reader)
+
+    def _declare(self, writer: Dialogue, reader: Dialogue | None, group: Sequence[VectorInSession]) -> None:
+        writer.count_ids_from(OUR_IDS)
+        for scope in sorted({scope for one in group for scope in one.scopes}):
+            writer.declare(DKeyExpr(expr_id=scope, key=WireExpr(suffix=scope_key(scope))))
+        if reader is None:
+            return
+        keys = {whole(one.messages[0].key) for one in group if one.family is Family.REQUEST}
+        for key in sorted(keys):
+            reader.declare(DQueryable(id=reader.new_id(), key=plain(key), exts=COMPLETE))
+        if not keys:
+            reader.subscribe("**")
+        reader.fence()
+
+    def _say(self, writer: Dialogue, group: Sequence[VectorInSession]) -> str:
+        """Say each vector and a fence; return how the session ended, empty where it goes on."""
+        for one in group:
+            if one.vector.layer == "network":
+                writer.send(encode(writer.frame()) + one.vector.data)
+                continue
+            writer.send(one.vector.data)
+            if one.sn is not None:
+                writer.next_sn(one.lane[0], sane.DEFAULT_PRIORITY if one.lane[1] is None else one.lane[1])
+        try:
+            writer.fence()
+        except Deviation:
+            if writer.closed is not None:
+                return f"Close({reason_name(writer.closed)})"
+            return writer.text_of(None) if writer.is_over else SILENCE
+        return ""
+
+    def _ends(self, group: Sequence[VectorInSession], end: str, closed: int | None) -> list[VectorAnswer]:
+        """Return the answers for a group at which the session ended."""
+        if verdict := self._revive(end == SILENCE):
+            return [answer_for_death(end, verdict)] * len(group)
+        return [answer_for_end(one, end, closed) for one in group]
+
+
+def _pair(one: VectorInSession, messages: Sequence[Push], came: list[PassedOn]) -> VectorAnswer:
+    """Take what was passed on of a vector from what came."""
+    for message in messages:
+        at = next((at for at, got in enumerate(came) if not difference(message, *got)), None)
+        if at is None:
+            return answer_for_fault(one.vector, difference(message, *came[0]) if came else "nothing is passed on")
+        del came[at]
+    return answer_for_reading(one.vector) if messages else SURVIVOR
+
+
+def _beyond(us: Dialogue, one: VectorInSession) -> bool:
+    """Whether a vector has a request id that the session does not have."""
+    return any(name.startswith("Re") and number > us.request_mask for name, number in one.claims)
+
+
+def _is_final(us: Dialogue, request: int) -> bool:
+    return any(isinstance(seen.message, ResponseFinal) and seen.message.id == request for seen in us.heard)
+
+
+def play(
+    target: NodeTarget,
+    vectors: Sequence[Vector],
+    controls: Iterable[Vector],
+    *,
+    seed: int,
+    advance: Callable[[Vector], object],
+) -> tuple[list[tuple[Vector, VectorAnswer]], bool]:
+    """Start a responder and play the vectors; return them with their answers, and whether it forwards publications.
+
+    Raises CannotGoOn where it opens no session.
+    """
+    deadline, node, left = Deadline.after(PATIENCE), target.start(), RESTARTS
+
+    @contextmanager
+    def scene(number: int) -> Iterator[Scene]:
+        stage = Stage(node, requirement="", label=f"vectors play {number}", seed=seed, deadline=deadline)
+        try:
+            yield stage
+        finally:
+            stage.close()
+
+    def works() -> bool:
+        with scene(-1) as alone, suppress(Deviation):
+            alone.session("control").fence()
+            return True
+        return False
+
+    def revive(silent: bool) -> Verdict | None:
+        nonlocal node, left
+        if node.program is not None and not node.vitals().running:
+            verdict = Verdict.CRASH
+        elif silent and not works():
+            verdict = Verdict.ZOMBIE
+        else:
+            return None
+        if not (left and target.restartable):
+            raise Overtime
+        habits, left = node.habits, left - 1
+        node.stop()
+        node = target.start()
+        node.habits = habits
+        return verdict
+
+    try:
+        node.habits = study(node, rooms=False)
+        routes = forwards_value(node, node.habits)
+        player = Player(scene, routes=routes, profile=node.profile, revive=revive, advance=advance)
+        return player.play(vectors, controls), routes
+    finally:
+        node.stop()

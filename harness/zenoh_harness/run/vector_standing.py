@@ -1,0 +1,194 @@
+"""How a golden vector stands in a session: what the session needs for it, and what of a node can then be judged.
+
+A vector of the network layer goes into a FRAME, one of the transport layer into a batch of its own. The pages say nothing of some
+well-formed messages (an answer to a query that was never asked, the end of a declaration that was never made): a node may end the
+session at those, and nothing is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from zenoh_conformance.messages import (
+    Declare,
+    DKeyExpr,
+    DQueryable,
+    DSubscriber,
+    DToken,
+    Fragment,
+    Frame,
+    Interest,
+    InterestMode,
+    NetworkOam,
+    Oam,
+    Push,
+    Request,
+    Response,
+    ResponseFinal,
+    UKeyExpr,
+)
+from zenoh_conformance.primitives import WireExpr, keyexpr
+from zenoh_conformance.reading.codec import Layer, from_json
+from zenoh_conformance.wire import registry, vle
+from zenoh_vectors.loader import Vector
+
+HANDSHAKE: Final = frozenset({"Init", "Open", "Join", "Close"})
+"""Transport messages that are no part of a session, or end it."""
+
+LARGEST: Final = 40_000
+"""Bytes of a vector that fit into one batch of every session of ours."""
+
+MOST_SN: Final = (1 << 28) - 1
+"""The largest sequence number of the resolution that our sessions negotiate."""
+
+SCOPE: Final = "zconform/scope"
+"""The key expression, less its number, that a vector's scope is declared for."""
+
+
+class Family(Enum):
+    """What a vector shares with those that one session plays."""
+
+    PUSH = "passed on to a subscriber"
+    REQUEST = "passed on to a queryable"
+    PLAIN = "read, and nothing shows it"
+    ALONE = "on a link of its own"
+    REFUSED = "refused, on a link of its own"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorInSession:
+    """A vector in a session."""
+
+    vector: Vector
+    family: Family
+    kind: str
+    """The kind of its message, by which refusals are compared with what is read."""
+    messages: tuple[Any, ...] = ()
+    """The network messages that it holds, or the transport message."""
+    scopes: frozenset[int] = frozenset()
+    """Expression ids that it uses, and that we declare before."""
+    claims: frozenset[tuple[str, int]] = frozenset()
+    """Ids that it declares or ends: no other vector of its session may use them."""
+    sn: int | None = None
+    """The sequence number of its FRAME or FRAGMENT."""
+    lane: tuple[bool, int | None] = (True, None)
+    """The channel and the priority of its FRAME or FRAGMENT; None without QoS."""
+    open_point: str = ""
+    """Why a node may end the session although it is well-formed; empty where it may not."""
+
+
+def standing(vector: Vector) -> VectorInSession | str:
+    """Return how a vector stands in a session, or why it does not."""
+    if vector.layer not in ("transport", "network"):
+        return f"vectors of the layer {vector.layer} are no message of a session"
+    if not vector.data:
+        return "it has no bytes"
+    if len(vector.data) > LARGEST:
+        return "it is larger than a batch"
+    layer = Layer(vector.layer)
+    kind = _kind(layer, vector.data[0])
+    if kind in HANDSHAKE:
+        return "INIT, OPEN, JOIN and CLOSE are no messages of a live session"
+    if vector.refuses is not None:
+        if vector.refuses.why == "trailing-bytes":
+            return "what follows a message in its batch is the next message"
+        return VectorInSession(vector=vector, family=Family.REFUSED, kind=kind, sn=_number(vector))
+    return _well_formed(vector, kind, from_json(vector.means or {}, layer))
+
+
+def _kind(layer: Layer, header: int) -> str:
+    kinds = {registry.of(cls).id: name for name, cls in registry.kinds(layer).items()}
+    return kinds.get(header & 0x1F, f"{layer} id {header & 0x1F:#04x}")
+
+
+def _number(vector: Vector) -> int | None:
+    """The sequence number that the bytes state, where it is whole."""
+    data = next((one.data for one in vector.segments if one.path in ("frame.sn", "fragment.sn")), b"")
+    number = vle.decode(data, 0)[0] if data and data[-1] < 0x80 else None
+    return number if number is not None and number <= MOST_SN else None
+
+
+def _well_formed(vector: Vector, kind: str, message: Any) -> VectorInSession | str:
+    parts = message.messages if isinstance(message, Frame) else (message,)
+    for part in parts:
+        for key, mapping in _keys(part):
+            if fault := _unusable(key, mapping):
+                return fault
+    of_frame = isinstance(message, Frame | Fragment)
+    if of_frame and message.sn > MOST_SN:
+        return "its sequence number is beyond the resolution"
+    qos = next((ext.value & 7 for ext in message.exts if type(ext).__name__ == "QoS"), None) if of_frame else None
+    return VectorInSession(
+        vector=vector,
+        family=Family.ALONE if of_frame else _family(message),
+        kind=kind,
+        messages=tuple(parts),
+        scopes=frozenset(key.scope for part in parts for key, _ in _keys(part) if key.scope),
+        claims=frozenset(claim for part in parts for claim in _claims(part)),
+        sn=message.sn if of_frame else None,
+        lane=(message.reliable, qos) if of_frame else (True, None),
+        open_point=next((point for part in parts if (point := open_point(part))), ""),
+    )
+
+
+def _family(message: Any) -> Family:
+    if isinstance(message, Push):
+        return Family.PUSH
+    return Family.REQUEST if isinstance(message, Request) else Family.PLAIN
+
+
+def _keys(message: Any) -> Iterator[tuple[WireExpr, bool]]:
+    """The key of a message, and whether its scope is one of the sender's."""
+    holder = message.body if isinstance(message, Declare) else message
+    key = getattr(holder, "key", None)
+    if isinstance(key, WireExpr):
+        yield key, isinstance(holder, DKeyExpr) or key.mapping
+
+
+def _unusable(key: WireExpr, of_sender: bool) -> str:
+    if key.scope and not of_sender:
+        return "its key is a number that the node would have to declare"
+    return "" if keyexpr.is_canonical(whole(key)) else "its key expression is not canonical"
+
+
+def whole(key: WireExpr) -> str:
+    """The whole key expression, where we declared its scope."""
+    return (scope_key(key.scope) if key.scope else "") + (key.suffix or "")
+
+
+def scope_key(scope: int) -> str:
+    """The key expression that we declare for an expression id."""
+    return f"{SCOPE}-{scope}"
+
+
+def _claims(message: Any) -> Iterator[tuple[str, int]]:
+    if isinstance(message, Declare):
+        body = message.body
+        name, number = ("expr", body.expr_id) if isinstance(body, DKeyExpr | UKeyExpr) else ("", 0)
+        yield (name, number) if name else (type(body).__name__.lstrip("DU"), getattr(body, "id", 0))
+    elif isinstance(message, Interest | Request | Response | ResponseFinal):
+        yield type(message).__name__, message.id
+
+
+def open_point(message: Any) -> str:
+    """Why a node may end the session at a well-formed message; empty where it may not."""
+    if isinstance(message, Response | ResponseFinal):
+        return "it answers a query that the node did not ask"
+    if isinstance(message, Oam | NetworkOam):
+        return "what OAM means is left open"
+    if isinstance(message, Fragment):
+        return "its fragments are no message"
+    if isinstance(message, Interest) and message.mode == InterestMode.FINAL:
+        return "it ends an interest that we did not have"
+    if isinstance(message, Declare):
+        body = message.body
+        if message.interest_id is not None:
+            return "it answers an interest that the node did not have"
+        if isinstance(body, DKeyExpr):
+            return "it declares the id 0, which is none" if body.expr_id == 0 else ""
+        if not isinstance(body, DSubscriber | DQueryable | DToken):
+            return "it ends what was not declared"
+    return ""
