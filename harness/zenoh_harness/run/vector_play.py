@@ -56,6 +56,9 @@ PATIENCE: Final = 900.0
 RESTARTS: Final = 16
 """How often a node that died is started again."""
 
+HEAD: Final = 8
+"""Bytes of a FRAME before its messages, at most."""
+
 OUR_IDS: Final = 160
 """Where our own ids begin: no vector uses those after it, and a request id of eight bits has room for them."""
 
@@ -206,6 +209,8 @@ class Player:
         with self._sessions(group, hears=any(shown)) as sessions:
             if group[0].lane[1] is not None and not Party(sessions.writer, "writer", "").has_lanes:
                 return [not_played("lanes were not negotiated")]
+            if len(group) == 1 and len(group[0].vector.data) + HEAD > sessions.writer.room:
+                return [not_played("it is larger than a batch")]
             if len(group) == 1 and _beyond(sessions.writer, group[0]):
                 return [not_played("its request id is beyond the resolution")]
             if end := self._say(sessions.writer, group):
@@ -345,6 +350,8 @@ def _pair(one: VectorInSession, messages: Sequence[Push], came: list[PassedOn]) 
     """Take what was passed on of a vector from what came."""
     for message in messages:
         at = next((at for at, got in enumerate(came) if not difference(message, *got)), None)
+        if at is None and not came and len(messages) > 1:
+            return SURVIVOR  # of several messages at once a node may drop some
         if at is None:
             return answer_for_fault(one.vector, difference(message, *came[0]) if came else "nothing is passed on")
         del came[at]
