@@ -288,6 +288,7 @@ def test_replay_says_whether_a_promise_is_broken(tiny, capsys):
     assert invoke(words) == Exit.NOT_CONFORMING
     assert "accept-alike" in capsys.readouterr().out
     assert invoke(["fuzz", "replay", "decode", "000300"]) == Exit.CONFORMING
+    assert invoke(["fuzz", "replay", "decode", "00844d8001" + "00" * 128]) == Exit.CONFORMING
 
 
 @engine

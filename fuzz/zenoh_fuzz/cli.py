@@ -283,6 +283,10 @@ def findings_in(place: Path) -> list[Path]:
 
 def _split_words(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the oracle and the inputs of `replay`; folders of findings name their oracle. Raises UsageError."""
+    from .oracle import names
+
+    if len(words) > 1 and words[0] in names():
+        return words[0], words[1:]  # hexadecimal digits may be longer than a file's name
     words = [str(each) for word in words for each in findings_in(Path(word))]
     if (Path(words[0]) / campaigns.FINDING).is_file():
         return campaigns.read_finding(Path(words[0])).oracle, words
