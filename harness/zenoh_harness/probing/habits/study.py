@@ -84,6 +84,8 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
         return bare
     if answer is None:
         us.wire.shut()
+        if us.theirs is not None and us.theirs.version == sane.VERSION:
+            return bare  # it speaks our version, whatever ended the handshake
         return replace(bare, version=other_version(node.side, lambda: open_link(node)))
     fencing, lacks = fence_of(us, answer)
     batch = us.theirs.batch_size if us.theirs is not None else None
