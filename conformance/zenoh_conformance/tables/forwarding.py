@@ -35,8 +35,8 @@ class Fate(Enum):
 
     KEEP = "must keep"
     """It goes out as it came in; none is added, and none is lost."""
-    STAMP = "may add"
-    """As KEEP, but one that is missing may be added."""
+    MAY_ADD = "may add"
+    """As KEEP, but one that is missing may be added, and more of what may repeat."""
     FREE = "may change"
 
 
@@ -115,7 +115,9 @@ class Row:
 
     def holds(self, came: Any, went: Any) -> bool:
         """Whether the field may go out so, which came in so."""
-        return self.fate is Fate.FREE or came == went or (self.fate is Fate.STAMP and came is None)
+        if self.fate is Fate.MAY_ADD:
+            return came is None or (set(came) <= set(went) if isinstance(came, tuple) else came == went)
+        return self.fate is Fate.FREE or came == went
 
 
 EXTENSIONS: Final[dict[str, type[Any]]] = {
@@ -152,7 +154,7 @@ def _network(chain: str, qos: Sentence) -> Iterator[Row]:
     for bit in ("priority", "block", "express"):
         yield Row(chain, f"{kind}.exts.qos.{bit}", Fate.KEEP, qos)
     yield Row(chain, f"{kind}.exts.qos.block_first", Fate.KEEP, NO_PAGE)
-    yield Row(chain, f"{kind}.exts.timestamp", Fate.STAMP, NO_PAGE)
+    yield Row(chain, f"{kind}.exts.timestamp", Fate.MAY_ADD, NO_PAGE)
     yield Row(chain, f"{kind}.exts.ts_stack", Fate.FREE, NO_PAGE)
     yield Row(chain, f"{kind}.exts.unknown", Fate.KEEP, NO_PAGE)
     if kind == "response":
@@ -167,11 +169,11 @@ def _data(chain: str, value: Sentence, fields: Sentence) -> Iterator[Row]:
     yield Row(chain, KIND, Fate.KEEP, value)
     yield Row(chain, KEY, Fate.KEEP, value)
     for name in DATA[kind]:
-        fate = Fate.STAMP if name == "timestamp" else Fate.KEEP
+        fate = Fate.MAY_ADD if name == "timestamp" else Fate.KEEP
         yield Row(chain, f"{chain}.{name}", fate, value if name == "payload" else fields)
     yield Row(chain, f"{chain}.exts.source_info", Fate.KEEP, SOURCE)
     yield Row(chain, f"{chain}.exts.attachment", Fate.KEEP, ATTACHMENT)
-    yield Row(chain, f"{chain}.exts.unknown", Fate.KEEP, UNKNOWN)
+    yield Row(chain, f"{chain}.exts.unknown", Fate.MAY_ADD, UNKNOWN)
 
 
 def _query(chain: str = "request.query") -> Iterator[Row]:
@@ -183,7 +185,7 @@ def _query(chain: str = "request.query") -> Iterator[Row]:
     yield Row(chain, f"{chain}.exts.source_info", Fate.KEEP, SOURCE)
     yield Row(chain, f"{chain}.exts.query_body", Fate.KEEP, BODY)
     yield Row(chain, f"{chain}.exts.attachment", Fate.KEEP, ATTACHMENT)
-    yield Row(chain, f"{chain}.exts.unknown", Fate.KEEP, UNKNOWN)
+    yield Row(chain, f"{chain}.exts.unknown", Fate.MAY_ADD, UNKNOWN)
 
 
 def _error(chain: str = "response.err") -> Iterator[Row]:
@@ -192,7 +194,7 @@ def _error(chain: str = "response.err") -> Iterator[Row]:
     yield Row(chain, f"{chain}.encoding", Fate.KEEP, ERROR)
     yield Row(chain, f"{chain}.payload", Fate.KEEP, ERROR)
     yield Row(chain, f"{chain}.exts.source_info", Fate.KEEP, SOURCE)
-    yield Row(chain, f"{chain}.exts.unknown", Fate.KEEP, UNKNOWN)
+    yield Row(chain, f"{chain}.exts.unknown", Fate.MAY_ADD, UNKNOWN)
 
 
 ROWS: Final[tuple[Row, ...]] = (

@@ -17,6 +17,8 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Refused
 from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run import embargo
+from zenoh_harness.run.vector_answers import VectorAnswer
 from zenoh_harness.run.vector_play import Player
 from zenoh_harness.run.vectors import golden
 
@@ -120,3 +122,16 @@ def test_no_vector_is_red_on_the_baseline():
     ended = CliRunner().invoke(command, ["play", "wheel:1.10.2", "--format", "json"], standalone_mode=False)
     said = json.loads(ended.output)
     assert set(said["totals"]["judged"]) == {"pass"} and said["totals"]["judged"]["pass"] > 2000
+
+
+def test_what_is_grave_on_an_implementation_of_others_is_kept_back_and_only_counted(monkeypatch, tmp_path):
+    def grave(target, vectors, controls, **options):
+        return [(vector, VectorAnswer(Verdict.ZOMBIE, "answers nothing after it")) for vector in vectors], True
+
+    monkeypatch.setattr("zenoh_harness.commands.vectors.play", grave)
+    monkeypatch.setattr(embargo, "user_data_path", lambda *names, **options: tmp_path)
+    monkeypatch.setattr(embargo, "guarded", lambda target: True)
+    ended = CliRunner().invoke(command, ["play", "reference", "push/body-id-0*"], standalone_mode=False)
+    assert ended.return_value == 1 and "embargoed: kept in your data folder" in ended.output
+    assert "body-id" not in ended.output and "answers nothing" not in ended.output
+    assert "answers nothing after it" in "".join(path.read_text() for path in tmp_path.rglob(embargo.KEPT))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
+from zenoh_conformance.judging.verdict import Judgement, Key
+from zenoh_harness.run import embargo
+from zenoh_harness.run.decide import level_of
 from zenoh_harness.run.vector_answers import VectorAnswer
 from zenoh_harness.run.vector_effects import NOT_PLAYED, SURVIVED
+from zenoh_harness.targets.target import NodeTarget
+from zenoh_vectors.loader import Vector
 
 
 class Showing(Enum):
@@ -24,6 +29,34 @@ def showing(answer: VectorAnswer) -> Showing:
     if answer.verdict.is_judged:
         return Showing.JUDGED
     return Showing.NOT_PLAYED if answer.cause.startswith(NOT_PLAYED) else Showing.SURVIVED
+
+
+def hold_back(target: NodeTarget, answers: Sequence[tuple[Vector, VectorAnswer]]) -> list[Judgement]:
+    """Keep what is grave on an implementation that others maintain in the user's data folder; return what was kept."""
+    if not embargo.guarded(target):
+        return []
+    kept = [_judgement(target, vector, answer) for vector, answer in answers if answer.verdict.is_grave]
+    for judgement in kept:
+        embargo.keep(judgement)
+    return kept
+
+
+def _judgement(target: NodeTarget, vector: Vector, answer: VectorAnswer) -> Judgement:
+    check, requirement = f"vectors/{vector.id}", vector.covers[0] if vector.covers else f"vectors/{vector.id}"
+    who = target.identity
+    key = Key(
+        target=who.name,
+        version=who.version,
+        role=target.role,
+        profile="default",
+        link="tcp",
+        requirement=requirement,
+        check=check,
+    )
+    repeat = f"zconform vectors play '{target.reach}' '{vector.id}'"
+    return Judgement(
+        key=key, level=level_of(requirement), verdict=answer.verdict, cause=answer.cause, embargo=True, repeat=repeat
+    )
 
 
 def totals(answers: Iterable[VectorAnswer]) -> dict[str, dict[str, int]]:

@@ -19,11 +19,12 @@ from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._options import seed_option
-from zenoh_harness.commands._played import details, table, totals
+from zenoh_harness.commands._played import details, hold_back, table, totals
 from zenoh_harness.commands._vectors import VectorLine, confirmations, fold_numbers
 from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.foreign.confirm.command import command as confirm
+from zenoh_harness.run.embargo import count_line
 from zenoh_harness.run.vector_answers import judge_vector, requests
 from zenoh_harness.run.vector_play import play
 from zenoh_harness.targets import lookup
@@ -160,20 +161,23 @@ def play_vectors(shell: Shell, target: str, pattern: str, seed: int) -> int:
         raise UsageError(f"{target} is an initiator, and vectors are played to responders", hint="leave role= out")
     with shell.progress(len(chosen), "vectors") as advance:
         answers, routes = play(opened, chosen, everything(), seed=seed, advance=lambda vector: advance(1, vector.id))
+    kept = hold_back(opened, answers)
+    code = int(exit_code(each.verdict for _, each in answers))
+    answers = [(vector, each) for vector, each in answers if not kept or not each.verdict.is_grave]
     results = [VectorResult(vector, each.verdict, each.cause, each.reading, "") for vector, each in answers]
     found = totals(answer for _, answer in answers)
     value = {
         "target": target,
         "routes": routes,
         "totals": found,
+        "embargoed": len(kept),
         "vectors": [
             _result_json(result) | details(answer) for result, (_, answer) in zip(results, answers, strict=True)
         ],
     }
-    shell.show(
-        value, [*(_result_line(each) for each in results if not each.verdict.is_quiet or shell.verbose), *table(found)]
-    )
-    return int(exit_code(each.verdict for each in results))
+    lines = (_result_line(each) for each in results if not each.verdict.is_quiet or shell.verbose)
+    shell.show(value, [*lines, *table(found), *([count_line(len(kept))] if kept else [])])
+    return code
 
 
 @command.command("export")

@@ -147,7 +147,7 @@ def changes(row: Row) -> Iterator[tuple[str, Callable[[Any, Any], Any]]]:
         return message if wanted == value else write_field(message, row.path, wanted)
 
     ways = ["changed", "swapped"] if is_bit or is_payload else ["lost", "changed", "invented", "swapped"]
-    if row.fate is Fate.STAMP:
+    if row.fate is Fate.MAY_ADD:
         ways.remove("invented")
     for way in ways:
         yield way, partial(change, way=way)

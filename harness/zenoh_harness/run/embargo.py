@@ -36,6 +36,12 @@ SHIPPED: Final = "scripts/"
 """Checks that are scripts: what ships is public."""
 
 
+def count_line(count: int) -> str:
+    """Say how many findings are kept back, and nothing else of them."""
+    are = "finding is" if count == 1 else "findings are"
+    return f"{count} {are} embargoed: kept in your data folder, counted here and told nowhere"
+
+
 def guarded(target: NodeTarget) -> bool:
     """Whether what is grave on that target is kept back until it is public."""
     word = str(getattr(target, "embargo", ""))

@@ -19,6 +19,7 @@ from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.calm import describe_prevented, prevented_judgements
+from zenoh_harness.run.embargo import count_line
 from zenoh_harness.run.runner import Ran
 
 if TYPE_CHECKING:
@@ -339,8 +340,7 @@ def _tell_idle(found: dict[tuple[str, str], list[str]], out: Console, *, verbose
 def _tell_end(ran: Ran, out: Console) -> None:
     out.print()
     if ran.footer.embargoed:
-        text = "embargoed: kept in your data folder, counted here and told nowhere"
-        out.print(f"{ran.footer.embargoed} {'finding is' if ran.footer.embargoed == 1 else 'findings are'} {text}")
+        out.print(count_line(ran.footer.embargoed))
     pending = [plain(label) for label in ran.footer.pending if not is_shard(label)]
     if pending and not never_began(ran):
         were = "check was" if len(pending) == 1 else "checks were"
