@@ -221,7 +221,9 @@ class Forwarding(Law):
         least = min(score(rows) for rows, _ in scored)
         alike = [(rows, each) for rows, each in scored if score(rows) == least]
         rows, origin = alike[0]
-        if least[0] and not (self._comes_from(origin, copy) or (self._is_ours(hop, origins) and len(alike) == 1)):
+        if least[0] and not (
+            self._comes_from(origin, copy) or (self._is_ours(hop) and not origins.forgot and len(alike) == 1)
+        ):
             return ()
         origin.taken.add(hop.receiver)
         self.judge(hop.seen, origin, copy, rows)
@@ -230,7 +232,7 @@ class Forwarding(Law):
     def _judge_astray(self, hop: Hop, place: Place, copy: Origin) -> None:
         """Judge a publication under a key of a scene that nobody published to: one under another key may be its origin."""
         node = self.nodes[hop.sender]
-        if place[0] != "push" or not is_of_a_scene(hop.key) or place in node.places:
+        if place[0] != "push" or place in node.places or not self._is_ours(hop):
             return
         alike = [
             origin
@@ -243,9 +245,9 @@ class Forwarding(Law):
             alike[0].taken.add(hop.receiver)
             self.judge(hop.seen, alike[0], copy, differing(alike[0], copy))
 
-    def _is_ours(self, hop: Hop, origins: Origins) -> bool:
-        """Whether nobody but the nodes of this conversation says anything under the key, and all of it is remembered."""
-        return not origins.forgot and is_of_a_scene(hop.key)
+    def _is_ours(self, hop: Hop) -> bool:
+        """Whether all that is said under the key reaches the node on links of this conversation: no other node is a way to it."""
+        return is_of_a_scene(hop.key) and self.nodes.keys() <= {hop.sender, *self.nodes[hop.sender].neighbours}
 
     def _comes_from(self, origin: Origin, copy: Origin) -> bool:
         """Whether two messages have one timestamp: a clock gives each once."""

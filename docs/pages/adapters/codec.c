@@ -1,6 +1,6 @@
 /* An example codec with the stdio codec protocol: it implements the layer `vle` (variable-length integers) and declares that.
  *
- *     cc -O2 -Wall -o codec codec.c && zconform run "stdio:./codec" --only 'vectors/vle/*'
+ *     cc -O2 -Wall -o codec codec.c && zconform run "stdio:./codec" --only 'vectors/vle*'
  *
  * The program reads one JSON request per line on standard input and writes one JSON answer per line on standard output; logs belong
  * on standard error. Replace `decode` by your decoder. The harness writes each request in one line, with these field names; a real

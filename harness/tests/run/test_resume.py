@@ -23,7 +23,7 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.results import ResultsWriter, label
 from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.calm import prevented
+from zenoh_harness.run.calm import prevented_judgements
 from zenoh_harness.run.compare import changes
 from zenoh_harness.run.journal import JOURNAL, Journal, read
 from zenoh_harness.run.law_results import LawResults
@@ -83,7 +83,7 @@ def same(one, other):
     whole, resumed = results.read(one), results.read(other)
     doubles = Counter((label(judgement.key), judgement.key.requirement) for judgement in resumed.judgements)
     assert set(doubles.values()) <= {1}
-    busy = {label(judgement.key) for run in (whole, resumed) for judgement in prevented(run.judgements)}
+    busy = {label(judgement.key) for run in (whole, resumed) for judgement in prevented_judgements(run.judgements)}
     counts, rare = subjects(resumed), {name for name, count in subjects(whole).items() if count <= REPEATED}
     assert all(abs(count - counts[name]) <= max(REPEATED, count // 5) for name, count in subjects(whole).items())
     changed = [change for change in changes(whole, resumed) if label(change.key) not in busy]

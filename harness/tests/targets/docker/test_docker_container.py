@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 
 import psutil
 import pytest
@@ -36,6 +37,14 @@ def run(docker_client, little):
 
 def soon():
     return Deadline.after(20)
+
+
+def comes(holds):
+    """Whether it comes to hold: a signal is delivered a moment after it was sent."""
+    deadline = soon()
+    while not (found := holds()) and not deadline.passed:
+        time.sleep(0.005)
+    return found
 
 
 def is_there(client, container):
@@ -222,6 +231,6 @@ def test_a_program_that_is_stopped_inside_stands_still(run):
     [child] = psutil.Process(container.pid).children()
     assert not container.suspended()
     child.suspend()
-    assert container.suspended()
+    assert comes(container.suspended)
     child.resume()
-    assert not container.suspended()
+    assert comes(lambda: not container.suspended())
