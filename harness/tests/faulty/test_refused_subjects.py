@@ -20,6 +20,7 @@ from zenoh_conformance.messages import Init, Open
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.reading.connection import ConnectionDecoder
 from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.wire import Unknown
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.reference import INVALID, Reference, Refused
 from zenoh_harness.reference.memory import MemoryScene
@@ -40,9 +41,13 @@ Subject = tuple[Side, Any]
 
 
 def shape(value: Any) -> Any:
-    """A message without what is drawn at random; of a ZenohID its length."""
-    if value is None or isinstance(value, int | str | bytes):
+    """A message without what is drawn at random; of a ZenohID and of bytes the length, of unknown extensions the kind."""
+    if value is None or isinstance(value, int | str):
         return value
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, Unknown):
+        return "Unknown", value.id, value.mandatory, value.enc.name
     if isinstance(value, ZenohID):
         return len(value.raw)
     if is_dataclass(value):

@@ -57,7 +57,7 @@ def who_has_left_off_is_not_asked(scene: Scene) -> None:
     queryable.retracts(UQueryable, declared.id)
     asked = querier.asks("k", parameters="after")
 
-    querier.expect_end(asked)
+    querier.expect_final(asked, step="not reached: the query ends")
     came = [heard for heard in queryable.now(Request) if heard.message.body.parameters == "after"]
     queryable.us.require(not came, expected="no Request", got="Request", step="taken back")
 
