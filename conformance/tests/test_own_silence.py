@@ -67,6 +67,19 @@ def test_a_session_that_ends_while_we_stand_still_is_no_finding(pause, reached):
     assert ended.value.finding.reached is reached
 
 
+def test_a_silence_on_purpose_is_no_fault_of_ours():
+    """A case that falls silent wants to see how the session ends: what it says of that end stands."""
+    wire = Wire()
+    us = Dialogue(wire, zid=b"\x01", unit=1.0, requirement="close/expired-lease-is-expired")
+    us.send(us.open_syn(sane.init_ack(us.init_syn(), b"\x02", b"c"), lease=1))
+    us.their_open = us.open_ack()
+    us.fall_silent()
+    wire.time += 2
+    with pytest.raises(Deviation) as ended:
+        us.expect(KeepAlive, step="after the lease")
+    assert ended.value.finding.path == "after the lease"
+
+
 def test_before_open_no_lease_runs():
     wire = Wire()
     us = Dialogue(wire, zid=b"\x01", unit=1.0, requirement="session-establishment/lease-unit")

@@ -119,7 +119,7 @@ class Dialogue(Speaker):
         return self.due < inf
 
     def fall_silent(self) -> None:
-        """Say nothing more by ourselves, not even that we are there: the target ends the session when its lease is over."""
+        """Send no KEEP_ALIVE any more: the target ends the session when its lease is over, and that is no lateness of ours."""
         self.mute = True
 
     def listen(self, within: float) -> None:
@@ -270,8 +270,9 @@ class Dialogue(Speaker):
     def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""
         expired = self._left >= self.lease and got in ("link shut", "link reset", "Close(EXPIRED)")
-        live = self.fenced or self.their_open is not None  # before OPEN no lease runs
-        if live and (expired or (self.overslept and got.startswith(("link ", "Close(")))):
+        # Before OPEN no lease runs, and a case that falls silent wants to see the end.
+        live = self.fenced or self.their_open is not None
+        if live and not self.mute and (expired or (self.overslept and got.startswith(("link ", "Close(")))):
             step = OVERSLEPT
         raise Deviation(
             Finding(

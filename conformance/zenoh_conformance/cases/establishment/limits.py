@@ -123,6 +123,7 @@ def a_silent_session_expires(scene: Scene, *, seconds: bool) -> None:
     """
     us = opened(scene.dialogue(), lease_in_seconds=seconds, lease=1 if seconds else LEASE_MS)
 
+    us.fall_silent()
     for seen in us.stream(2 * LEASE_MS / 1000 + us.unit):
         if isinstance(seen.message, Close):
             break
@@ -144,6 +145,7 @@ def an_expired_session_is_told_so(scene: Scene) -> None:
     """
     us = opened(scene.dialogue(), lease_in_seconds=True, lease=1)
 
+    us.fall_silent()
     for _ in us.stream(2 * LEASE_MS / 1000 + us.unit):
         if us.closed is not None:
             break

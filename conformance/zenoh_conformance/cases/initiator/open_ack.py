@@ -71,6 +71,7 @@ def a_session_expires_when_we_are_silent(scene: Scene, *, seconds: bool) -> None
     us = until_open_syn(scene.dialogue())
     us.send(us.open_ack(lease_in_seconds=seconds, lease=1 if seconds else LEASE_MS))
 
+    us.fall_silent()
     for seen in us.stream(2 * LEASE_MS / 1000 + us.unit):
         if isinstance(seen.message, Close):
             break

@@ -70,6 +70,7 @@ def a_silent_session_of_any_lease_expires(scene: Scene, *, lease: int) -> None:
     if lease == 2500:
         us.publish(f"zconform/nobody/{us.zid.hex()}", b"1")
 
+    us.fall_silent()
     for seen in us.stream(2 * lease / 1000 + us.unit):
         if isinstance(seen.message, Close):
             break
