@@ -26,7 +26,7 @@ from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.profiles import PROFILES
-from zenoh_harness.run.models import model_cases
+from zenoh_harness.run.attempt.model_cases import model_cases
 from zenoh_harness.scripting.shipped import shipped_scripts
 from zenoh_harness.targets.reach import KINDS, RENAMED
 from zenoh_vectors.loader import load

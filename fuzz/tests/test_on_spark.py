@@ -12,7 +12,7 @@ from zenoh_fuzz.campaign.campaign import Order
 from zenoh_fuzz.campaign.workers import corpus_files
 from zenoh_fuzz.on_spark import FuzzShard, Rounds, run, unzip_inputs, zip_inputs
 from zenoh_harness.files import campaigns
-from zenoh_harness.run import embargo
+from zenoh_harness.run.store import embargo
 
 pytestmark = pytest.mark.needs("atheris")
 

@@ -103,11 +103,14 @@ def prepare(account: Account, areas: Areas) -> None:
     from zenoh_conformance.cases.case import Case
     from zenoh_conformance.talking.dialogue import Dialogue
     from zenoh_harness.links.wires import LinkWire
-    from zenoh_harness.run import attempt, group, lifecycle, models, profile, register
+    from zenoh_harness.run import group, profile
+    from zenoh_harness.run.attempt import attempt, model_cases
+    from zenoh_harness.run.node import lifecycle
+    from zenoh_harness.run.write import register
 
     account.charge(attempt, "judge", "laws")
     account.charge(Case, "run", "bodies of the cases")
-    account.charge(models, "explore", "models, with Hypothesis")
+    account.charge(model_cases, "explore", "models, with Hypothesis")
     for name in ("send_bytes", "_take"):
         account.charge(Dialogue, name, "dialogues, with what they decode")
     for name in ("open", "send", "receive", "shut"):
@@ -156,8 +159,8 @@ def main() -> None:
     account, areas = Account(), Areas()
     with account.charged(IMPORTS):
         prepare(account, areas)
-        from zenoh_harness.run.options import Options
-        from zenoh_harness.run.plan import Selection
+        from zenoh_harness.run.attempt.options import Options
+        from zenoh_harness.run.plan.plan import Selection
         from zenoh_harness.run.runner import known_for, parts_of, run_target
         from zenoh_harness.targets.reach import parse
 

@@ -15,13 +15,13 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.faulty.table import concerned, provoke, runs_in_memory, sample
 from zenoh_harness.files.known import Known
 from zenoh_harness.reference import Reference
-from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.controls import Controls
-from zenoh_harness.run.decide import decide
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Went
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.judge.controls import Controls
+from zenoh_harness.run.judge.decide import decide
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.records import Records
-from zenoh_harness.run.register import Register
+from zenoh_harness.run.write.register import Register
 from zenoh_harness.targets import reach
 from zenoh_harness.targets.target import open_target
 

@@ -16,10 +16,10 @@ from zenoh_harness.links.locators import Locator
 from zenoh_harness.probing.probe.asker import ProbeFacts
 from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.programs.processes import ProcessEnd
-from zenoh_harness.run.health import Health
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.node.health import Health
 from zenoh_harness.run.nodes import NodeRun
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.runner import run_target
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import Grade, Vitals

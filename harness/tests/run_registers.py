@@ -3,8 +3,8 @@
 from zenoh_conformance.judging.verdict import Key
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Header, ResultsWriter
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.register import Register
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.write.register import Register
 
 MUST = "session-establishment/cookie-must-match"
 

@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _load(config: pytest.Config, path: str) -> None:
     """Import a file of cases; each registers itself under the file's name."""
     from zenoh_harness.errors import UsageError
-    from zenoh_harness.run.own import load
+    from zenoh_harness.run.plan.own_cases import load
 
     try:
         load(Path(path) if Path(path).is_absolute() else config.invocation_params.dir / path)
@@ -150,8 +150,8 @@ class TargetCollector(pytest.Collector):
         """Return the parts of the run, for these labels or for the selection of the command line."""
         from zenoh_harness.errors import HarnessError
         from zenoh_harness.files.known import find as find_list
-        from zenoh_harness.run.options import Options
-        from zenoh_harness.run.plan import Selection
+        from zenoh_harness.run.attempt.options import Options
+        from zenoh_harness.run.plan.plan import Selection
         from zenoh_harness.run.runner import known_for, nodes_of, parts_of
         from zenoh_harness.targets.catalogue import find
 
@@ -184,8 +184,8 @@ class TargetCollector(pytest.Collector):
 
     def _run(self) -> None:
         from zenoh_harness.files.results import label
-        from zenoh_harness.run.folder import claimed
         from zenoh_harness.run.runner import run_target
+        from zenoh_harness.run.store.run_folder import claimed
         from zenoh_harness.targets.catalogue import find
 
         assert self._by_label is not None
@@ -228,7 +228,7 @@ class TargetCollector(pytest.Collector):
 def item_requirements(label: str) -> list[Requirement]:
     """Return the requirements that an item judges, from its label `role profile check[..]`."""
     from zenoh_conformance.spec.requirement import requirements
-    from zenoh_harness.run.checks import requirements_of
+    from zenoh_harness.run.check_names import requirements_of
 
     check = label.split(" ", 2)[2].partition("[")[0]
     return [requirements()[name] for name in requirements_of(check) if name in requirements()]

@@ -20,7 +20,7 @@ from zenoh_fuzz.worker.plan import CANNOT_BEGIN, CANNOT_WRITE, WorkerPlan
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
-from zenoh_harness.run import embargo
+from zenoh_harness.run.store import embargo
 
 from .corpus_merge import merge_corpus
 from .rows import row_of_death, row_of_found

@@ -8,8 +8,8 @@ from toy_codecs import each, make_toy
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
-from zenoh_harness.run.vector_answers import judge_vector, requests
-from zenoh_harness.run.vectors import golden
+from zenoh_harness.run.vectors.answers import judge_vector, requests
+from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import open_codec
 

@@ -13,7 +13,7 @@ from judged_in_memory import items_for, judgements_of
 from zenoh_conformance.cases.faults import faults
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.reference import Reference
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.plan.plan import Item
 
 pytestmark = pytest.mark.spread
 

@@ -13,7 +13,7 @@ from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import concerned, provoke, runs_in_memory, sample
-from zenoh_harness.run.attempt import AT_THE_END
+from zenoh_harness.run.attempt.attempt import AT_THE_END
 
 pytestmark = pytest.mark.spread
 

@@ -13,10 +13,10 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.spec.errata import Stance, errata
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import provoke
-from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.decide import decide
-from zenoh_harness.run.plan import Item
-from zenoh_harness.run.summary import _errata
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Went
+from zenoh_harness.run.judge.decide import decide
+from zenoh_harness.run.plan.plan import Item
+from zenoh_harness.run.report.summary import _errata
 
 ZERO = "establishment-init/a-zid-of-zero-is-refused"
 MEANS = "as written, does not interoperate with the baseline in"

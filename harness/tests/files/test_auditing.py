@@ -22,7 +22,7 @@ from zenoh_conformance.reading.conversation import Connection, Conversation, Eve
 from zenoh_harness.auditing import AuditedFile, excuse
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import audits, capture_writer, captures, conversations, evidence, known, pcap
-from zenoh_harness.run import embargo
+from zenoh_harness.run.store import embargo
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
 INIT, RESP = Side.INITIATOR, Side.RESPONDER

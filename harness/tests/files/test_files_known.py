@@ -25,7 +25,7 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.models import model_cases
+from zenoh_harness.run.attempt.model_cases import model_cases
 from zenoh_harness.scripting.shipped import script_cases
 
 ENTRY = """

@@ -13,7 +13,7 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.gate import editing
 from zenoh_harness.run import runner
-from zenoh_harness.run.vectors import golden
+from zenoh_harness.run.vectors.codec_run import golden
 
 INVENTED = "establishment-cookie/an-invented-cookie-is-refused"
 BEFORE = "faulty:believes-any-cookie?role=router&name=sample"

@@ -13,7 +13,7 @@ from zenoh_harness.interop import run, voice
 from zenoh_harness.interop.run import InteropRun, Tape
 from zenoh_harness.interop.talk import Fences
 from zenoh_harness.interop.voice import Voice
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.attempt.options import Options
 
 
 def test_an_application_that_hears_without_end_is_given_up(monkeypatch):

@@ -20,7 +20,7 @@ from zenoh_harness.files.results import Footer, Header, ResultsWriter
 from zenoh_harness.interop.judging import PairedTarget, PairRecords, StepOutcome, repeated
 from zenoh_harness.interop.run import InteropRun
 from zenoh_harness.interop.scenario import ScenarioInstance, all_scenarios
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.runner import Ran
 
 LAW = all_laws()["law/cookie-echo"]

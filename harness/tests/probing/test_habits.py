@@ -14,10 +14,10 @@ from zenoh_harness import cli
 from zenoh_harness.errors import OtherVersion
 from zenoh_harness.files import results
 from zenoh_harness.probing.habits.study import study, study_profile
-from zenoh_harness.run import facts, health, lifecycle
-from zenoh_harness.run.lifecycle import Lifecycle
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.node import facts, health, lifecycle
+from zenoh_harness.run.node.lifecycle import Lifecycle
+from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.runner import parts_of, run_target
 from zenoh_harness.targets.habits import CONNECT, STALL, UNIT, UNKNOWN, Return, SessionEnd, TargetHabits, habits_of
 from zenoh_harness.targets.reach import parse

@@ -10,7 +10,7 @@ import pytest
 
 from zenoh_harness.cli import invoke
 from zenoh_harness.programs import processes
-from zenoh_harness.run import health
+from zenoh_harness.run.node import health
 from zenoh_harness.targets.adapters import command
 
 NODE = Path(__file__).parents[1] / "misbehaving_node.py"

@@ -19,9 +19,9 @@ from zenoh_harness.reference import Reference, serve
 from zenoh_harness.reference.config import Action, Refused
 from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.serve import Peer, Server
-from zenoh_harness.run.attempt import Conditions, attempt
-from zenoh_harness.run.plan import Item
-from zenoh_harness.run.scenes import Stage
+from zenoh_harness.run.attempt.attempt import Conditions, attempt
+from zenoh_harness.run.attempt.scenes import Stage
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 

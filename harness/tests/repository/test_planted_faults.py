@@ -33,11 +33,11 @@ PLANTED = {
         "zenoh_conformance.tables.session", "    SessionInput.KEEP_ALIVE: State.LIVE,\n", "", "test_session_table.py",
     ),
     "always as written": (
-        "zenoh_harness.run.register", "return pinned[0].reading", "return AS_WRITTEN", "test_run_register_tables.py",
+        "zenoh_harness.run.write.register", "return pinned[0].reading", "return AS_WRITTEN", "test_run_register_tables.py",
     ),
     "twice the bound": ("zenoh_conformance.reading.batch", "LARGEST = 0xFFFF", "LARGEST = 0x1FFFE", "test_batch_bound.py"),
     "a repetition turns red into green": (
-        "zenoh_harness.run.decide", "return Verdict.FLAKY\n",
+        "zenoh_harness.run.judge.decide", "return Verdict.FLAKY\n",
         "return Verdict.PASS if verdicts[-1] is Verdict.PASS else Verdict.FLAKY\n", "test_run_decide_tables.py",
     ),
     "laws of a session kept per connection": (

@@ -9,8 +9,8 @@ from zenoh_conformance.cases.case import grid
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
-from zenoh_harness.run.allowance import Allowance, in_rounds, seconds_of
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.plan.allowance import Allowance, in_rounds, seconds_of
+from zenoh_harness.run.plan.plan import Item
 
 
 @pytest.mark.parametrize(

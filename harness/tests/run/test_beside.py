@@ -9,9 +9,9 @@ from zenoh_conformance.judging.verdict import Exit, Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking.budget import DECODING
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.attempt.threads import Beside
 from zenoh_harness.run.runner import run_target
-from zenoh_harness.run.sidebyside import Beside
 
 OTHER = "short-lease"
 

@@ -8,8 +8,9 @@ from zenoh_conformance.judging.finding import CALM
 from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import judged, results
-from zenoh_harness.run import again, calm, scenes
-from zenoh_harness.run.calm import prevented_judgements, scheduling_delay, wait_until_calm
+from zenoh_harness.run import overload, repetitions
+from zenoh_harness.run.attempt import scenes
+from zenoh_harness.run.overload import prevented_judgements, scheduling_delay, wait_until_calm
 
 LATE = f"not reached: in time: one on which all takes 5.0 times as long where {CALM} is required"
 LEASE = "establishment-limits/a-silent-session-expires"
@@ -35,18 +36,18 @@ def test_what_rests_on_a_check_that_met_a_busy_machine_counts_with_it():
 @pytest.mark.parametrize(("strain", "delay"), [(5.0, 0.0), (1.0, 0.5)])
 def test_a_calm_machine_is_waited_for_and_not_for_ever(monkeypatch, strain, delay):
     looks = [(strain, delay)] * 3
-    monkeypatch.setattr(calm, "BETWEEN", 0.0)
-    monkeypatch.setattr(calm, "strain", lambda: looks[0][0])
-    monkeypatch.setattr(calm, "scheduling_delay", lambda: looks[0][1])
+    monkeypatch.setattr(overload, "BETWEEN", 0.0)
+    monkeypatch.setattr(overload, "strain", lambda: looks[0][0])
+    monkeypatch.setattr(overload, "scheduling_delay", lambda: looks[0][1])
     assert not wait_until_calm(0.0)
-    monkeypatch.setattr(calm, "strain", lambda: looks.pop(0)[0] if looks else 1.0)
-    monkeypatch.setattr(calm, "scheduling_delay", lambda: looks.pop(0)[1] if looks else 0.0)
+    monkeypatch.setattr(overload, "strain", lambda: looks.pop(0)[0] if looks else 1.0)
+    monkeypatch.setattr(overload, "scheduling_delay", lambda: looks.pop(0)[1] if looks else 0.0)
     assert wait_until_calm(60.0)
     assert not looks
 
 
 def test_a_wait_is_never_early():
-    assert scheduling_delay() > -calm.PAUSE
+    assert scheduling_delay() > -overload.PAUSE
 
 
 def test_the_share_of_what_was_judged_before():
@@ -66,7 +67,7 @@ def busy(monkeypatch):
     """A machine that is busy until it is waited for."""
     load = [5.0]
     monkeypatch.setattr(scenes, "strain", lambda: load[0])
-    monkeypatch.setattr(again, "wait_until_calm", lambda: not load.__setitem__(0, 1.0))
+    monkeypatch.setattr(repetitions, "wait_until_calm", lambda: not load.__setitem__(0, 1.0))
     return load
 
 
@@ -116,14 +117,14 @@ def test_calm_is_for_one_whole_run(capsys):
 
 
 def test_a_machine_that_stays_busy_leaves_the_results_as_they_are(monkeypatch, tmp_path):
-    monkeypatch.setattr(again, "wait_until_calm", lambda: False)
+    monkeypatch.setattr(repetitions, "wait_until_calm", lambda: False)
     told = []
 
     class First:
         judgements, stopped = (judgement(cause=LATE),), None
 
-    assert again.alone_when_calm(None, None, First, told.append) is First
+    assert repetitions.alone_when_calm(None, None, First, told.append) is First
     assert len(told) == 2
     First.judgements = (replace(judgement(), cause="met nothing"),)
-    assert again.alone_when_calm(None, None, First, told.append) is First
+    assert repetitions.alone_when_calm(None, None, First, told.append) is First
     assert len(told) == 2

@@ -9,7 +9,7 @@ from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import evidence, results
 from zenoh_harness.files.results import Header, ResultsWriter
-from zenoh_harness.run.compare import Change, ChangeKind, changes, counted, gathered
+from zenoh_harness.run.report.compare import Change, ChangeKind, changes, counted, gathered
 
 
 def judged(verdict, cause="", *, check="close/one", number="", evidence=None, expected=None, embargo=False):

@@ -11,10 +11,10 @@ from zenoh_conformance.cases.controls import BASIC, Ground
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
-from zenoh_harness.run.allowance import Allowance
-from zenoh_harness.run.controls import Controls
-from zenoh_harness.run.decide import Decision, left_out
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.judge.controls import Controls
+from zenoh_harness.run.judge.decide import Decision, left_out
+from zenoh_harness.run.plan.allowance import Allowance
+from zenoh_harness.run.plan.plan import Item
 
 SANE, WORK = "establishment-sane/a-sane-handshake-is-accepted", "establishment-sane/a-session-does-work"
 REFUSAL = "establishment-cookie/an-invented-cookie-is-refused"

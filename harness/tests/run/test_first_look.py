@@ -10,9 +10,9 @@ from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotConnect, TargetError
 from zenoh_harness.programs.processes import ProcessEnd
 from zenoh_harness.programs.signs import Sign
-from zenoh_harness.run import lifecycle
-from zenoh_harness.run.health import Budget, Health, check
-from zenoh_harness.run.lifecycle import Lifecycle
+from zenoh_harness.run.node import lifecycle
+from zenoh_harness.run.node.health import Budget, Health, check
+from zenoh_harness.run.node.lifecycle import Lifecycle
 from zenoh_harness.targets.habits import UNKNOWN
 from zenoh_harness.targets.target import Grade, Vitals
 

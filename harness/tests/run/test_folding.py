@@ -14,7 +14,7 @@ from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.faulty.table import provoke
-from zenoh_harness.run.places import details_of, place_of
+from zenoh_harness.run.judge.finding_places import details_of, place_of
 
 RAISED = "session-establishment/resolution-not-raised"
 CASE, LAW, MODEL = "establishment-init/no-resolution-is-raised", "law/resolution-not-raised", "models/establishment"

@@ -11,8 +11,8 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import TargetError
 from zenoh_harness.run import forks
+from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.forks import Forked, can_fork
-from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import run_target
 
 OTHER = "short-lease"

@@ -11,7 +11,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.commands import run as command
 from zenoh_harness.errors import CannotStart, UsageError
 from zenoh_harness.files import results
-from zenoh_harness.run.allowance import seconds_of
+from zenoh_harness.run.plan.allowance import seconds_of
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 

@@ -19,8 +19,8 @@ from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import Recorder
-from zenoh_harness.run import health
-from zenoh_harness.run.health import Budget
+from zenoh_harness.run.node import health
+from zenoh_harness.run.node.health import Budget
 from zenoh_harness.targets import target
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import Grade

@@ -3,7 +3,7 @@
 from threading import Event, Lock, Thread
 from time import monotonic
 
-from zenoh_harness.run.limiter import Limiter
+from zenoh_harness.run.attempt.limiter import Limiter
 
 
 def until(holds):

@@ -23,9 +23,9 @@ from zenoh_conformance.talking.scene import Scene
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.run.attempt import Conditions, Went, attempt
-from zenoh_harness.run.decide import decide
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.attempt.attempt import Conditions, Went, attempt
+from zenoh_harness.run.judge.decide import decide
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target

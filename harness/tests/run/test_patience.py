@@ -10,14 +10,14 @@ from zenoh_conformance.cases.case import find_case
 from zenoh_conformance.judging.finding import KEPT_WAITING
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Conversation
-from zenoh_harness.run import health, lifecycle
-from zenoh_harness.run.attempt import Conditions, attempt
-from zenoh_harness.run.decide import decide
-from zenoh_harness.run.health import Health, check
-from zenoh_harness.run.lifecycle import Lifecycle
-from zenoh_harness.run.limiter import prompt_threads
-from zenoh_harness.run.plan import Item
-from zenoh_harness.run.scenes import Pause
+from zenoh_harness.run.attempt.attempt import Conditions, attempt
+from zenoh_harness.run.attempt.limiter import prompt_threads
+from zenoh_harness.run.attempt.scenes import Pause
+from zenoh_harness.run.judge.decide import decide
+from zenoh_harness.run.node import health, lifecycle
+from zenoh_harness.run.node.health import Health, check
+from zenoh_harness.run.node.lifecycle import Lifecycle
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import Grade, Vitals, open_target

@@ -22,12 +22,12 @@ from zenoh_harness import cli
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.results import ResultsWriter, label
-from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.calm import prevented_judgements
-from zenoh_harness.run.compare import changes
-from zenoh_harness.run.journal import JOURNAL, Journal, read
-from zenoh_harness.run.law_results import LawResults
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Went
+from zenoh_harness.run.judge.law_results import LawResults
+from zenoh_harness.run.overload import prevented_judgements
+from zenoh_harness.run.plan.plan import Item
+from zenoh_harness.run.report.compare import changes
+from zenoh_harness.run.store.journal import JOURNAL, Journal, read
 
 pytestmark = pytest.mark.spread
 

@@ -11,9 +11,9 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import merging, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import Header, Results, ResultsWriter
-from zenoh_harness.run.again import failed, last_failed, repeated
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Shard, matches
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.plan.plan import Shard, matches
+from zenoh_harness.run.repetitions import failed, last_failed, repeated
 from zenoh_harness.run.runner import Ran
 
 COOKIES = "establishment-cookie/*"

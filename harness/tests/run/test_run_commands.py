@@ -20,8 +20,8 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.run import runner
-from zenoh_harness.run.folder import claimed
-from zenoh_harness.run.vectors import golden
+from zenoh_harness.run.store.run_folder import claimed
+from zenoh_harness.run.vectors.codec_run import golden
 
 pytestmark = pytest.mark.long(40)
 

@@ -14,12 +14,13 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Connection, Event, Happened, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.files import conversations, scripts
-from zenoh_harness.run import convict, summary
-from zenoh_harness.run.convict import NOT_REPEATED, NOT_TRIED, TRIES
-from zenoh_harness.run.decide import ended
-from zenoh_harness.run.health import check
-from zenoh_harness.run.lifecycle import Unhealthy
+from zenoh_harness.run.judge import judgement_script
+from zenoh_harness.run.judge.decide import ended
+from zenoh_harness.run.judge.judgement_script import NOT_REPEATED, NOT_TRIED, TRIES
+from zenoh_harness.run.node.health import check
+from zenoh_harness.run.node.lifecycle import Unhealthy
 from zenoh_harness.run.records import NO_CASE
+from zenoh_harness.run.report import summary
 from zenoh_harness.targets import target
 from zenoh_harness.targets.reach import parse
 
@@ -88,7 +89,7 @@ def test_a_death_that_no_case_repeats_says_so(world):
 
 def test_a_script_that_cannot_be_read_again_says_so(world, monkeypatch):
     world.killer()
-    monkeypatch.setattr(convict, "text", lambda script: "script 9\n")
+    monkeypatch.setattr(judgement_script, "text", lambda script: "script 9\n")
     assert "cannot be read again" in found(world.run())["fake/killer"]
 
 

@@ -10,10 +10,10 @@ from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.spec.requirement import requirements
-from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.decide import _of_all, charged, decide, is_beyond, level_of
-from zenoh_harness.run.lifecycle import Unhealthy
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Went
+from zenoh_harness.run.judge.decide import _of_all, charged, decide, is_beyond, level_of
+from zenoh_harness.run.node.lifecycle import Unhealthy
+from zenoh_harness.run.plan.plan import Item
 
 OF_LEVEL = {"MUST": "fail", "MUST NOT": "fail", "LAYOUT": "fail", "SHOULD": "warn", "MAY": "warn"}
 """What a deviation from a requirement of that level is."""

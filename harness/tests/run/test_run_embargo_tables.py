@@ -10,7 +10,7 @@ from zenoh_conformance.reading.conversation import Conversation, Event, Happened
 from zenoh_harness.files import conversations, evidence, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import Known, ListedDeviation
-from zenoh_harness.run.embargo import FROM_START, guarded, is_public, kept_back, under_embargo, withheld
+from zenoh_harness.run.store.embargo import FROM_START, guarded, is_public, kept_back, under_embargo, withheld
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 

@@ -11,14 +11,14 @@ from zenoh_conformance.cases.case import Case, grid
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.talking.budget import ALL, FEW
 from zenoh_harness.errors import CannotConnect
-from zenoh_harness.run import attempt as attempting
-from zenoh_harness.run.attempt import Conditions, attempt
+from zenoh_harness.run.attempt import attempt as attempting
+from zenoh_harness.run.attempt.attempt import Conditions, attempt
+from zenoh_harness.run.attempt.scenes import Overtime
 from zenoh_harness.run.group import CONFIRMED, Group
-from zenoh_harness.run.law_results import LawResults
-from zenoh_harness.run.lifecycle import Lifecycle
-from zenoh_harness.run.plan import GROUP, Item
+from zenoh_harness.run.judge.law_results import LawResults
+from zenoh_harness.run.node.lifecycle import Lifecycle
+from zenoh_harness.run.plan.plan import GROUP, Item
 from zenoh_harness.run.profile import waits
-from zenoh_harness.run.scenes import Overtime
 from zenoh_harness.scripting.binder import Elsewhere
 
 

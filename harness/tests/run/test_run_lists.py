@@ -11,7 +11,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.files import known
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.interop.scenario import all_scenarios
-from zenoh_harness.run import lists
+from zenoh_harness.run import known_deviations
 
 ENTRY = """
 [[deviation]]
@@ -40,11 +40,11 @@ def written(tmp_path, *changes):
 
 
 def test_what_ships_is_right():
-    assert len(lists.read(known.shipped_lists(), others=INTEROP)) > 10
+    assert len(known_deviations.read(known.shipped_lists(), others=INTEROP)) > 10
 
 
 def test_a_right_list_is_read(tmp_path):
-    assert len(lists.read([written(tmp_path)])) == 1
+    assert len(known_deviations.read([written(tmp_path)])) == 1
 
 
 CHECK = "establishment-cookie/a-changed-cookie-is-refused"
@@ -73,7 +73,7 @@ PARAMETERS = 'parameters = { at = "no" }\nrole = "responder"'
 )  # fmt: skip
 def test_what_names_nothing_or_can_never_match_is_refused(tmp_path, old, new, says):
     with pytest.raises(FileFault) as refused:
-        lists.read([written(tmp_path, (old, new))], others=INTEROP)
+        known_deviations.read([written(tmp_path, (old, new))], others=INTEROP)
     assert says in str(refused.value)
     assert "entry 1" in str(refused.value)
 
@@ -83,23 +83,23 @@ def test_the_same_entry_of_two_lists_is_refused_and_one_list_twice_is_read_once(
     other = tmp_path / "other.known.toml"
     other.write_text(ENTRY)
 
-    assert len(lists.read([path, path])) == 1
+    assert len(known_deviations.read([path, path])) == 1
     with pytest.raises(FileFault, match="an entry of another list"):
-        lists.read([path, other])
+        known_deviations.read([path, other])
 
 
 @pytest.mark.parametrize(
     "text", ["", ">=1", ">=1.0.0,<1.0.1", ">1.0,<1.0.5", "==1.4.*", "==1.0.4", "~=1.2", "!=1.0", ">=99999"]
 )
 def test_ranges_that_have_versions(text):
-    assert lists.satisfiable(SpecifierSet(text))
+    assert known_deviations.satisfiable(SpecifierSet(text))
 
 
 def test_what_has_expired_is_told(tmp_path):
-    entries = lists.read([written(tmp_path, ('owner = "us"', 'owner = "us"\nexpires = 2026-01-01'))])
+    entries = known_deviations.read([written(tmp_path, ('owner = "us"', 'owner = "us"\nexpires = 2026-01-01'))])
 
-    assert lists.remarks(entries, dt.date(2025, 12, 31)) == []
-    [remark] = lists.remarks(entries, dt.date(2026, 1, 1))
+    assert known_deviations.remarks(entries, dt.date(2025, 12, 31)) == []
+    [remark] = known_deviations.remarks(entries, dt.date(2026, 1, 1))
     assert "expired on 2026-01-01" in remark
 
 
@@ -129,5 +129,5 @@ def test_entries_that_cannot_both_show_are_told(tmp_path, second, told):
         for one in (first, first | second)
     ]
     (tmp_path / "x.known.toml").write_text("\n".join(blocks))
-    said = lists.remarks(lists.read([tmp_path / "x.known.toml"]))
+    said = known_deviations.remarks(known_deviations.read([tmp_path / "x.known.toml"]))
     assert any("only one can show" in one for one in said) is told

@@ -9,8 +9,8 @@ from hypothesis.strategies import integers
 
 from zenoh_conformance.judging.finding import OVERSLEPT, Deviation, Finding
 from zenoh_conformance.reading.conversation import Side
-from zenoh_harness.run.models import EXAMPLES, explore, model_cases
-from zenoh_harness.run.scenes import Overtime
+from zenoh_harness.run.attempt.model_cases import EXAMPLES, explore, model_cases
+from zenoh_harness.run.attempt.scenes import Overtime
 
 
 class FakeStage:

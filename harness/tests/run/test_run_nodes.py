@@ -13,8 +13,8 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Known, ListedDeviation
 from zenoh_harness.programs.processes import ProcessEnd
-from zenoh_harness.run.health import Health
-from zenoh_harness.run.lifecycle import Lifecycle
+from zenoh_harness.run.node.health import Health
+from zenoh_harness.run.node.lifecycle import Lifecycle
 from zenoh_harness.run.runner import run_target
 from zenoh_harness.targets.target import Grade, Vitals
 

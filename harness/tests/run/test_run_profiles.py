@@ -10,7 +10,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.cli import invoke
 from zenoh_harness.errors import CannotConnect, TargetError
 from zenoh_harness.files import results
-from zenoh_harness.run.plan import Selection, plan_for
+from zenoh_harness.run.plan.plan import Selection, plan_for
 from zenoh_harness.targets.adapters import command
 from zenoh_harness.targets.adapters.command import open_target
 from zenoh_harness.targets.reach import parse

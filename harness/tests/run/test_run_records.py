@@ -13,11 +13,11 @@ from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.files.known import Known, ListedDeviation
-from zenoh_harness.run.attempt import AttemptOutcome, Went
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Went
 from zenoh_harness.run.group import Death
-from zenoh_harness.run.law_results import LawResults
-from zenoh_harness.run.lifecycle import Unhealthy
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.judge.law_results import LawResults
+from zenoh_harness.run.node.lifecycle import Unhealthy
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.records import Records
 
 CRASH, HANG = Unhealthy(Verdict.CRASH, "signal 9"), Unhealthy(Verdict.HANG, "it accepts no link")

@@ -11,9 +11,9 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.spec.errata import Erratum, Stance
 from zenoh_harness.errors import Enough
 from zenoh_harness.files.known import ListedDeviation
-from zenoh_harness.run import register as registering
 from zenoh_harness.run import runner
-from zenoh_harness.run.register import reading
+from zenoh_harness.run.write import register as registering
+from zenoh_harness.run.write.register import reading
 
 READINGS = {
     # stances of a requirement's errata, in their order: the reading of a target that passes

@@ -10,7 +10,7 @@ from run_fakes import World
 
 from zenoh_conformance.judging.verdict import Verdict, exit_code
 from zenoh_harness.files import results
-from zenoh_harness.run.summary import as_json, shares_of, show, tell_exit
+from zenoh_harness.run.report.summary import as_json, shares_of, show, tell_exit
 
 
 @pytest.fixture

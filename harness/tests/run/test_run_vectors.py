@@ -8,11 +8,11 @@ import pytest
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.codecs.codec import Answer, AnswerKind
 from zenoh_harness.codecs.own import OwnCodec
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.runner import run_target
-from zenoh_harness.run.vector_answers import beside
-from zenoh_harness.run.vectors import VectorRun, golden
+from zenoh_harness.run.vectors.answers import beside
+from zenoh_harness.run.vectors.codec_run import VectorRun, golden
 from zenoh_harness.targets.reach import parse
 
 REACH = parse("stdio:planted")

@@ -17,9 +17,9 @@ from zenoh_harness.links.timing import MOST_STRAIN, SCALE_VARIABLE, Deadline, sc
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.run.attempt import Conditions, attempt
-from zenoh_harness.run.decide import decide
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.attempt.attempt import Conditions, attempt
+from zenoh_harness.run.judge.decide import decide
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.targets.adapters import launched
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import NodeInstance, open_target

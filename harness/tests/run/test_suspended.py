@@ -12,8 +12,10 @@ from zenoh_harness import cli
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes
-from zenoh_harness.run import attempt, health, lifecycle, profile
-from zenoh_harness.run.disturbances import SUSPENDED
+from zenoh_harness.run import profile
+from zenoh_harness.run.attempt import attempt
+from zenoh_harness.run.attempt.suspension import SUSPENDED
+from zenoh_harness.run.node import health, lifecycle
 
 pytestmark = pytest.mark.spread
 

@@ -17,10 +17,10 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Refused
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.run import embargo
-from zenoh_harness.run.vector_answers import VectorAnswer
-from zenoh_harness.run.vector_play import Player
-from zenoh_harness.run.vectors import golden
+from zenoh_harness.run.store import embargo
+from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.codec_run import golden
+from zenoh_harness.run.vectors.play import Player
 
 CORE = [vector for vector in golden() if vector.core]
 

@@ -6,8 +6,8 @@ from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.files import scripts
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.run.attempt import Conditions, attempt
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.attempt.attempt import Conditions, attempt
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.scripting.binder import case_of
 from zenoh_harness.scripting.free import differences
 from zenoh_harness.scripting.recorder import record

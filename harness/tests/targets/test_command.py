@@ -16,7 +16,7 @@ from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import python_with
-from zenoh_harness.run import health
+from zenoh_harness.run.node import health
 from zenoh_harness.targets import target
 from zenoh_harness.targets.reach import parse
 

@@ -11,7 +11,7 @@ from zenoh_harness.files import results
 from zenoh_harness.links.links import connect
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
-from zenoh_harness.run.embargo import guarded, under_embargo
+from zenoh_harness.run.store.embargo import guarded, under_embargo
 from zenoh_harness.targets.reach import add_options, parse
 from zenoh_harness.targets.target import open_target
 

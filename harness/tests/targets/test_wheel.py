@@ -12,7 +12,7 @@ from zenoh_harness.errors import CannotStart, UsageError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.programs import processes
-from zenoh_harness.run import health
+from zenoh_harness.run.node import health
 from zenoh_harness.targets import target
 from zenoh_harness.targets.adapters.wheel import WheelTarget, patience_of
 from zenoh_harness.targets.reach import parse

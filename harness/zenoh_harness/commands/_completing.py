@@ -71,7 +71,7 @@ def _names_from(module: str, attribute: str) -> Completer:
     return complete
 
 
-checks: Final = _names_from("zenoh_harness.run.checks", "every_name")
+checks: Final = _names_from("zenoh_harness.run.check_names", "every_name")
 cases: Final = _names_from("zenoh_conformance.cases.case", "all_cases")
 laws: Final = _names_from("zenoh_conformance.judging.law", "all_laws")
 requirements: Final = _names_from("zenoh_conformance.spec.requirement", "requirements")
@@ -90,7 +90,7 @@ def revisions(_context: Context, _parameter: Parameter, incomplete: str) -> list
 
 def vectors(_context: Context, _parameter: Parameter, incomplete: str) -> list[str]:
     """Complete ids of golden vectors."""
-    from zenoh_harness.run.vectors import golden
+    from zenoh_harness.run.vectors.codec_run import golden
 
     return matching((vector.id for vector in golden()), incomplete)
 

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from zenoh_harness.commands._completing import or_files
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files import known
-from zenoh_harness.run import lists
+from zenoh_harness.run import known_deviations
 
 
 class KnownList(click.ParamType[Path]):
@@ -25,7 +25,7 @@ class KnownList(click.ParamType[Path]):
 
         try:
             path = known.find(str(value))
-            lists.read([path], others={"interop/": [scenario.id for scenario in all_scenarios().values()]})
+            known_deviations.read([path], others={"interop/": [scenario.id for scenario in all_scenarios().values()]})
         except HarnessError as why:
             self.fail(str(why), param, ctx)
         return path

@@ -27,7 +27,7 @@ from zenoh_harness.probing.learning.automaton import (
     names,
 )
 from zenoh_harness.probing.learning.learner import MEANING, learn, learn_system, say
-from zenoh_harness.run.scenes import Stage
+from zenoh_harness.run.attempt.scenes import Stage
 from zenoh_harness.scripting.recorder import record
 from zenoh_harness.targets import lookup
 from zenoh_harness.targets.target import NodeInstance, NodeTarget

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from zenoh_harness.commands import _completing as completing
-from zenoh_harness.run.options import DEPTHS
+from zenoh_harness.run.attempt.options import DEPTHS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

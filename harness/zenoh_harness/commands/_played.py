@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Any
 
 from zenoh_conformance.judging.verdict import Judgement, Key
-from zenoh_harness.run import embargo
-from zenoh_harness.run.decide import level_of
-from zenoh_harness.run.vector_answers import VectorAnswer
-from zenoh_harness.run.vector_effects import NOT_PLAYED, SURVIVED
+from zenoh_harness.run.judge.decide import level_of
+from zenoh_harness.run.store import embargo
+from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.effects import NOT_PLAYED, SURVIVED
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
 

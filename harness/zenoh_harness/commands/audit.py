@@ -21,7 +21,8 @@ from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import known as deviations
 from zenoh_harness.files.audits import Charge
-from zenoh_harness.run import embargo, lists
+from zenoh_harness.run import known_deviations
+from zenoh_harness.run.store import embargo
 
 AT_SCALE = "zenoh_conformance.audits"
 """Entry-point group in which higher packages register other ways to audit captures."""
@@ -142,7 +143,7 @@ def audit(
 ) -> int:
     """Judge the files by the laws, write and print the findings; return the exit code."""
     laws = _laws(patterns)
-    listed = deviations.load(known, kind=lists.CAPTURE)
+    listed = deviations.load(known, kind=known_deviations.CAPTURE)
     sources = []
     for path in files:
         source = judge_file(path, laws=laws, ports=ports)

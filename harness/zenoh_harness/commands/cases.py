@@ -13,7 +13,7 @@ from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import unknown
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.plan.plan import Item
 
 
 @click.group(cls=Verbs)

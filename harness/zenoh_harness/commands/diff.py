@@ -12,7 +12,7 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import results
 from zenoh_harness.files.results import Results
-from zenoh_harness.run.compare import Change, ChangeKind, Comparison, changes, counted, gathered
+from zenoh_harness.run.report.compare import Change, ChangeKind, Comparison, changes, counted, gathered
 
 STYLES: Final = {ChangeKind.WORSE: "red", ChangeKind.LOST: "red", ChangeKind.BETTER: "green"}
 FEW: Final = 8

@@ -46,15 +46,15 @@ from zenoh_harness.gate.alerts import alerts_of_gate
 from zenoh_harness.gate.comparison import GateResult, compare, exit_code_of
 from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.identity import Identity
-from zenoh_harness.run import again, lists
-from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
-from zenoh_harness.run.calm import prevented_judgements
-from zenoh_harness.run.checks import every_name
-from zenoh_harness.run.folder import claimed
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Selection
+from zenoh_harness.run import known_deviations, repetitions
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.check_names import every_name
+from zenoh_harness.run.overload import prevented_judgements
+from zenoh_harness.run.plan.allowance import AT_FULL, Allowance, seconds_of
+from zenoh_harness.run.plan.plan import Selection
+from zenoh_harness.run.report.summary import shares_of
 from zenoh_harness.run.runner import Ran, nodes_of, parts_of, run_target
-from zenoh_harness.run.summary import shares_of
+from zenoh_harness.run.store.run_folder import claimed
 from zenoh_harness.targets.lookup import find_checked
 from zenoh_harness.targets.reach import Reach
 
@@ -171,7 +171,7 @@ def judge(
         return int(Exit.NOTHING_JUDGED)
     if calm:
         with claimed(options.out, keep=True):
-            ran = again.alone_when_calm(run, options, ran, shell.note, command_line())
+            ran = repetitions.alone_when_calm(run, options, ran, shell.note, command_line())
     held = _compare_run(ran, placed, options)
     exports.write(
         shell,
@@ -306,7 +306,7 @@ def _check(shell: Shell, path: Path) -> dict[str, Any]:
     except FileFault as why:
         click.echo(f"zconform: {plain(str(why))}", err=True)
         return {"file": str(path), "wrong": why.why, "where": str(why.path), "line": why.line, "hint": why.hint}
-    remarks = lists.remarks(one.entry for one in placed)
+    remarks = known_deviations.remarks(one.entry for one in placed)
     due = sum(one.reason_is_due for one in placed)
     for note in () if shell.as_json else (*(f"{path}: {remark}" for remark in remarks), _count_line(path, placed)):
         shell.note(note)
@@ -353,7 +353,7 @@ def _run(
         shell.note(f"{reach}: no check is selected")
         return None
     who = parts[0].identity
-    more = [] if strict_to else lists.read(_shipped_lists(who))
+    more = [] if strict_to else known_deviations.read(_shipped_lists(who))
     before = judged_file(strict_to) if strict_to else None
     options = replace(
         options,

@@ -21,10 +21,10 @@ from zenoh_harness.files.writable import check_folders
 from zenoh_harness.interop import summary
 from zenoh_harness.interop.run import InteropRun
 from zenoh_harness.interop.scenario import all_scenarios, steps
-from zenoh_harness.run.folder import claimed
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.report.summary import as_json
 from zenoh_harness.run.runner import Ran
-from zenoh_harness.run.summary import as_json
+from zenoh_harness.run.store.run_folder import claimed
 from zenoh_harness.targets import lookup
 
 

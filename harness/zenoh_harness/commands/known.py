@@ -16,7 +16,7 @@ from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.excused import Excuse, excuses
 from zenoh_harness.files import known
 from zenoh_harness.files.known import ListedDeviation
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.targets.lookup import find_checked
 
 OUT: Final = "zconform-known"

@@ -20,8 +20,8 @@ from zenoh_harness.console import Shell, out_option, plain, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.results import Results
 from zenoh_harness.files.writable import check_folders
-from zenoh_harness.run.checks import every_name
-from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.check_names import every_name
+from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.scripting.shipped import shipped_scripts
 from zenoh_harness.targets.lookup import find_checked
 from zenoh_harness.versions.bisect import Turn, turns

@@ -13,9 +13,9 @@ from zenoh_harness.console import FOLDER, Shell, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import merging, results
 from zenoh_harness.files.labels import is_shard
-from zenoh_harness.run import summary
-from zenoh_harness.run.folder import claimed
+from zenoh_harness.run.report import summary
 from zenoh_harness.run.runner import RESULTS, Ran
+from zenoh_harness.run.store.run_folder import claimed
 
 
 @click.command()

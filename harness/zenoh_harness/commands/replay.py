@@ -20,16 +20,16 @@ from zenoh_harness.files.evidence import slug, with_embargo_mark
 from zenoh_harness.files.explained import explain_conversation
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.writable import check_files
-from zenoh_harness.run import embargo
-from zenoh_harness.run.attempt import Conditions
-from zenoh_harness.run.decide import Decision, level_of
-from zenoh_harness.run.facts import ability
+from zenoh_harness.run.attempt.attempt import Conditions
 from zenoh_harness.run.group import Group
-from zenoh_harness.run.law_results import LawResults
-from zenoh_harness.run.lifecycle import Lifecycle
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.judge.decide import Decision, level_of
+from zenoh_harness.run.judge.law_results import LawResults
+from zenoh_harness.run.node.facts import ability
+from zenoh_harness.run.node.lifecycle import Lifecycle
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.records import link_of
 from zenoh_harness.run.runner import known_for, reaches
+from zenoh_harness.run.store import embargo
 from zenoh_harness.scripting.binder import case_of, is_here
 from zenoh_harness.scripting.free import differences
 from zenoh_harness.scripting.shipped import shipped_scripts

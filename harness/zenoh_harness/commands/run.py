@@ -34,14 +34,16 @@ from zenoh_harness.errors import OtherVersion, UsageError
 from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.writable import check_files, check_folders
-from zenoh_harness.run import again, debugging, lists, summary
-from zenoh_harness.run import resume as resuming
-from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
-from zenoh_harness.run.checks import every_name
-from zenoh_harness.run.folder import claimed
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Selection, Shard
+from zenoh_harness.run import known_deviations, repetitions
+from zenoh_harness.run.attempt import debugging
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.check_names import every_name
+from zenoh_harness.run.plan.allowance import AT_FULL, Allowance, seconds_of
+from zenoh_harness.run.plan.plan import Selection, Shard
+from zenoh_harness.run.report import summary
 from zenoh_harness.run.runner import Ran, known_for, nodes_of, parts_of, run_target
+from zenoh_harness.run.store.run_folder import claimed
+from zenoh_harness.run.write import resume as resuming
 from zenoh_harness.targets.lookup import find_checked
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeInstance
@@ -267,18 +269,18 @@ def some_runs(
 
     if calm and (first := run(options)) is not None:
         with claimed(options.out, keep=True):
-            ran: Ran | None = again.alone_when_calm(
+            ran: Ran | None = repetitions.alone_when_calm(
                 run, replace(options, resume=False), first, shell.note, command_line()
             )
     elif calm:
         return None
     elif last_failed:
-        before = again.results_before(options.out)
+        before = repetitions.results_before(options.out)
         with claimed(options.out, keep=True):
-            ran = again.last_failed(run, options, before, command_line())
+            ran = repetitions.last_failed(run, options, before, command_line())
     else:
         with claimed(options.out):
-            ran = again.repeated(run, options, repeat, command_line())
+            ran = repetitions.repeated(run, options, repeat, command_line())
     if ran is not None and not shell.as_json and not shell.quiet:
         summary.show(ran, shell.out, verbose=bool(shell.verbose))
     return ran
@@ -294,7 +296,7 @@ def one_target(
         return None
     who = parts[0].identity
     options = replace(options, known=known_for(who.name, known, kind=who.kind, nodes=nodes_of(parts)))
-    for remark in lists.remarks(options.known.deviations):
+    for remark in known_deviations.remarks(options.known.deviations):
         shell.note(remark)
     if options.resume and resuming.before(options.out) is None:
         shell.note(f"{options.out} has no run to resume: starting from the beginning")

@@ -24,9 +24,9 @@ from zenoh_harness.commands._vectors import VectorLine, confirmations, fold_numb
 from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.foreign.confirm.command import command as confirm
-from zenoh_harness.run.embargo import count_line
-from zenoh_harness.run.vector_answers import judge_vector, requests
-from zenoh_harness.run.vector_play import play
+from zenoh_harness.run.store.embargo import count_line
+from zenoh_harness.run.vectors.answers import judge_vector, requests
+from zenoh_harness.run.vectors.play import play
 from zenoh_harness.targets import lookup
 from zenoh_harness.targets.adapters import stdio
 from zenoh_harness.targets.catalogue import find

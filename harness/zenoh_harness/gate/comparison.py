@@ -12,8 +12,8 @@ from typing import Final
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict
 from zenoh_harness.files.known import Known, covers
 from zenoh_harness.gate.entries import PlacedEntry
-from zenoh_harness.run.decide import is_beyond
-from zenoh_harness.run.summary import DeviationBlock, deviations
+from zenoh_harness.run.judge.decide import is_beyond
+from zenoh_harness.run.report.summary import DeviationBlock, deviations
 
 LOST: Final = "judged/no-longer"
 GONE: Final = "known/has-gone"

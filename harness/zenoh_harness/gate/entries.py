@@ -11,7 +11,7 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.list_text import HEAD
-from zenoh_harness.run import lists
+from zenoh_harness.run import known_deviations
 
 DUE: Final = "due"
 """Prefix of a `reason` or an `owner` that still has to be written."""
@@ -52,7 +52,7 @@ class PlacedEntry:
 
 def read_entries(path: Path) -> list[PlacedEntry]:
     """Read and check the entries of a file. Raises FileFault for a wrong one."""
-    entries = lists.read([path])
+    entries = known_deviations.read([path])
     blocks = find_blocks(path.read_text(encoding="utf-8-sig").splitlines())
     ranges: Sequence[LineRange | None] = blocks if len(blocks) == len(entries) else [None] * len(entries)
     pairs = enumerate(zip(entries, ranges, strict=True), 1)

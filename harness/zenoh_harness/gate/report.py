@@ -13,7 +13,7 @@ from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
 from zenoh_harness.gate.comparison import GateItem, GateReason, GateResult
 from zenoh_harness.gate.entries import PlacedEntry
-from zenoh_harness.run.calm import describe_prevented
+from zenoh_harness.run.overload import describe_prevented
 
 MOST: Final = 8
 """Items on the screen; the summary file, JUnit and the results hold all of them."""

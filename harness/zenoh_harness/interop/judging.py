@@ -14,9 +14,9 @@ from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import ResultsWriter, check_label
 from zenoh_harness.interop.scenario import ScenarioInstance
-from zenoh_harness.run import embargo
-from zenoh_harness.run.decide import level_of
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.judge.decide import level_of
+from zenoh_harness.run.store import embargo
 
 RECORDING: Final = "conversation.jsonl"
 """Everything that went through the tap, in the results folder."""

@@ -31,10 +31,10 @@ from zenoh_harness.interop.pair import Pair
 from zenoh_harness.interop.scenario import ScenarioInstance
 from zenoh_harness.interop.talk import Missed, Unfit
 from zenoh_harness.links.tap import Recording
-from zenoh_harness.run import embargo
-from zenoh_harness.run.embargo import guarded
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.runner import Ran, known_for
+from zenoh_harness.run.store import embargo
+from zenoh_harness.run.store.embargo import guarded
 from zenoh_harness.targets.agent import SILENT
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeTarget

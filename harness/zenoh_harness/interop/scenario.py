@@ -21,7 +21,7 @@ from zenoh_conformance.cases.case import shown
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files.results import check_label
-from zenoh_harness.run.plan import matches
+from zenoh_harness.run.plan.plan import matches
 
 Function = TypeVar("Function", bound=Callable[..., None])
 

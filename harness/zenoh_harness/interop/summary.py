@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.interop.scenario import all_scenarios
+from zenoh_harness.run.report.summary import deviations, idle, public, tell_exit, tell_known
 from zenoh_harness.run.runner import Ran
-from zenoh_harness.run.summary import deviations, idle, public, tell_exit, tell_known
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -17,7 +17,7 @@ from zenoh_harness.links.timing import Deadline, stretched
 from zenoh_harness.probing.habits.study import study
 from zenoh_harness.probing.probe import missing_claims, probe, probe_twice, probed_capabilities
 from zenoh_harness.profiles import DEFAULT, PROFILES
-from zenoh_harness.run import health
+from zenoh_harness.run.node import health
 from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeInstance, NodeTarget

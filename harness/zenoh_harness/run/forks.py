@@ -23,13 +23,13 @@ from zenoh_conformance.cases.case import Case
 from zenoh_conformance.judging.verdict import Judgement
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.programs import processes
-from zenoh_harness.run.decide import Decision
-from zenoh_harness.run.facts import Ability
+from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.group import Death
-from zenoh_harness.run.law_results import LawResults
-from zenoh_harness.run.lifecycle import Examine, Lifecycle, Measure, Unhealthy
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.register import Register
+from zenoh_harness.run.judge.decide import Decision
+from zenoh_harness.run.judge.law_results import LawResults
+from zenoh_harness.run.node.facts import Ability
+from zenoh_harness.run.node.lifecycle import Examine, Lifecycle, Measure, Unhealthy
+from zenoh_harness.run.write.register import Register
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget
 

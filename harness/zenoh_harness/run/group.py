@@ -10,15 +10,15 @@ from types import MappingProxyType
 
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt, in_calm, unless_suspended
-from zenoh_harness.run.convict import Convicted
-from zenoh_harness.run.decide import Decision, charged, decide
-from zenoh_harness.run.law_results import LawResults
-from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
-from zenoh_harness.run.limiter import Limiter
-from zenoh_harness.run.plan import Item
-from zenoh_harness.run.scenes import CASE
-from zenoh_harness.run.sidebyside import SideBySide
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Conditions, Went, attempt, in_calm, unless_suspended
+from zenoh_harness.run.attempt.limiter import Limiter
+from zenoh_harness.run.attempt.scenes import CASE
+from zenoh_harness.run.attempt.threads import SideBySide
+from zenoh_harness.run.judge.decide import Decision, charged, decide
+from zenoh_harness.run.judge.judgement_script import Convicted
+from zenoh_harness.run.judge.law_results import LawResults
+from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
+from zenoh_harness.run.plan.plan import Item
 
 STUCK = CASE + 45.0
 """Seconds without any case ending after which those that are left are given up."""

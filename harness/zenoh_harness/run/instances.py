@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from zenoh_harness.run.allowance import Allowance
-from zenoh_harness.run.attempt import AttemptOutcome
-from zenoh_harness.run.decide import Decision, left_out
+from zenoh_harness.run.attempt.attempt import AttemptOutcome
+from zenoh_harness.run.attempt.threads import SideBySide
 from zenoh_harness.run.group import STUCK, Group
-from zenoh_harness.run.lifecycle import Unhealthy
-from zenoh_harness.run.plan import Item, groups
-from zenoh_harness.run.sidebyside import SideBySide
+from zenoh_harness.run.judge.decide import Decision, left_out
+from zenoh_harness.run.node.lifecycle import Unhealthy
+from zenoh_harness.run.plan.allowance import Allowance
+from zenoh_harness.run.plan.plan import Item, groups
 
 LANES: Final = 3
 """The fewest instances for the cases that do not wait: where there are not so many, no other has a case to itself."""

@@ -16,20 +16,20 @@ from zenoh_harness.errors import OtherVersion, TargetError, UsageError
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
-from zenoh_harness.run.allowance import Allowance
-from zenoh_harness.run.controls import was_left_out, why_none
-from zenoh_harness.run.embargo import guarded, withheld
-from zenoh_harness.run.facts import Ask, ask
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.attempt.threads import Aside, Beside
 from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
-from zenoh_harness.run.health import check
-from zenoh_harness.run.lifecycle import Examine, Lifecycle, Unhealthy
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Item, RunPlan, Selection, plan_for, shuffled, without
+from zenoh_harness.run.judge.controls import was_left_out, why_none
+from zenoh_harness.run.node.facts import Ask, ask
+from zenoh_harness.run.node.health import check
+from zenoh_harness.run.node.lifecycle import Examine, Lifecycle, Unhealthy
+from zenoh_harness.run.plan.allowance import Allowance
+from zenoh_harness.run.plan.plan import Item, RunPlan, Selection, plan_for, shuffled, without
 from zenoh_harness.run.profile import ENOUGH, ProfileRun, waits
 from zenoh_harness.run.records import Records
-from zenoh_harness.run.register import Register
-from zenoh_harness.run.resume import EarlierRun, finding_of, verdict_before_lists
-from zenoh_harness.run.sidebyside import Aside, Beside
+from zenoh_harness.run.store.embargo import guarded, withheld
+from zenoh_harness.run.write.register import Register
+from zenoh_harness.run.write.resume import EarlierRun, finding_of, verdict_before_lists
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget, profile_of
 

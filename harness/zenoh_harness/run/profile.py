@@ -16,21 +16,21 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking.budget import Budgets
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.profiles import ASSUMED
-from zenoh_harness.run.allowance import Allowance, in_rounds, some
-from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
-from zenoh_harness.run.controls import Controls
-from zenoh_harness.run.decide import Decision, left_out
-from zenoh_harness.run.facts import Ability, Ask, ability
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Conditions, attempt, uses_agent
+from zenoh_harness.run.attempt.limiter import Limiter, prompt_threads
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.attempt.threads import SideBySide
 from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
 from zenoh_harness.run.group import STUCK, Death, Group
 from zenoh_harness.run.instances import Instances
-from zenoh_harness.run.law_results import LawResults
-from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
-from zenoh_harness.run.limiter import Limiter, prompt_threads
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Item, groups
+from zenoh_harness.run.judge.controls import Controls
+from zenoh_harness.run.judge.decide import Decision, left_out
+from zenoh_harness.run.judge.law_results import LawResults
+from zenoh_harness.run.node.facts import Ability, Ask, ability
+from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
+from zenoh_harness.run.plan.allowance import Allowance, in_rounds, some
+from zenoh_harness.run.plan.plan import Item, groups
 from zenoh_harness.run.records import Records
-from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.targets.target import NodeTarget
 
 ENOUGH = 4

@@ -17,13 +17,13 @@ from zenoh_conformance.talking import BY_QUERY, Fence
 from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.decide import Decision, ended, level_of
 from zenoh_harness.run.group import Death
-from zenoh_harness.run.journal import Died, Place, conversation_of, no_note, text_of
-from zenoh_harness.run.law_results import LawCount, LawResults
-from zenoh_harness.run.lifecycle import Unhealthy
-from zenoh_harness.run.plan import Item
-from zenoh_harness.run.register import Register
+from zenoh_harness.run.judge.decide import Decision, ended, level_of
+from zenoh_harness.run.judge.law_results import LawCount, LawResults
+from zenoh_harness.run.node.lifecycle import Unhealthy
+from zenoh_harness.run.plan.plan import Item
+from zenoh_harness.run.store.journal import Died, Place, conversation_of, no_note, text_of
+from zenoh_harness.run.write.register import Register
 from zenoh_harness.targets.target import NodeTarget
 
 NO_CASE = "no case repeats it, and the script was not tried"

@@ -20,16 +20,18 @@ from zenoh_harness.files import judged, known, run_ids
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, Results, ResultsWriter, check_label, now
 from zenoh_harness.identity import Identity
-from zenoh_harness.run import embargo, lists, resume
+from zenoh_harness.run import known_deviations
+from zenoh_harness.run.attempt.model_cases import model_cases
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.attempt.threads import Beside
 from zenoh_harness.run.forks import Forked, InFork, can_fork
-from zenoh_harness.run.journal import JOURNAL, Journal
-from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.register import Register
-from zenoh_harness.run.resume import EarlierRun
-from zenoh_harness.run.sidebyside import Beside
-from zenoh_harness.run.vectors import VectorRun, golden
+from zenoh_harness.run.store import embargo
+from zenoh_harness.run.store.journal import JOURNAL, Journal
+from zenoh_harness.run.vectors.codec_run import VectorRun, golden
+from zenoh_harness.run.write import resume
+from zenoh_harness.run.write.register import Register
+from zenoh_harness.run.write.resume import EarlierRun
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import Face, Reach
 from zenoh_harness.targets.target import open_codec, open_target
@@ -329,7 +331,7 @@ def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "", nodes: Col
     users = Path("targets") / f"{name}{known.SUFFIX}"
     shipped = [path for path in known.shipped_lists() if path.name == f"{name}{known.SUFFIX}"]
     every = [*shipped, *([users] if "/" not in name and users.exists() else []), *own]
-    return known.of(lists.read(every), kind=kind, nodes=nodes)
+    return known.of(known_deviations.read(every), kind=kind, nodes=nodes)
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[RunPart]) -> None:

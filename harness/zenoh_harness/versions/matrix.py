@@ -26,7 +26,7 @@ from zenoh_harness.files.results import Results, check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
-from zenoh_harness.run.plan import matches
+from zenoh_harness.run.plan.plan import matches
 from zenoh_harness.targets.adapters.wheel import settings
 from zenoh_harness.targets.catalogue import find
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 from zenoh_conformance.judging.verdict import Judgement, Key
 from zenoh_harness.files.results import Results, check_label
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.compare import Change, ChangeKind, Said, changes, place_of, told
-from zenoh_harness.run.summary import public
+from zenoh_harness.run.report.compare import Change, ChangeKind, Said, changes, place_of, told
+from zenoh_harness.run.report.summary import public
 from zenoh_harness.versions.matrix import Done
 
 TOLD: Final = (ChangeKind.WORSE, ChangeKind.BETTER, ChangeKind.OTHER)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import WORST_FIRST, Judgement, Verdict, worst
 from zenoh_harness.files.results import check_label
-from zenoh_harness.run.compare import ChangeKind, Comparison, gathered, told
+from zenoh_harness.run.report.compare import ChangeKind, Comparison, gathered, told
 from zenoh_harness.versions.matrix import Done
 from zenoh_harness.versions.steady import Column, Unsteady, behaviour, doubtful, judged, standing
 

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import Verdict
-from zenoh_harness.run.compare import Change, Comparison, changes, counted, gathered
+from zenoh_harness.run.report.compare import Change, Comparison, changes, counted, gathered
 from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain.runs import Run

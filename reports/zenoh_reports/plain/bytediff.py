@@ -78,7 +78,7 @@ def diff_of(cause: str, guilty: LogRow | None) -> Diff | None:
 
 
 def vector_diff(beside: Any) -> Diff | None:
-    """A vector beside what the codec made of it, as `zenoh_harness.run.vectors.beside` tells it; None where nothing can be laid out."""
+    """A vector beside what the codec made of it, from `run.vectors.codec_run.beside`; None where nothing can be laid out."""
     try:
         data, seen = bytes.fromhex(beside["bytes"]), bytes.fromhex(beside.get("seen", ""))
         layer, how, at = str(beside["layer"]), beside.get("how"), beside.get("at")

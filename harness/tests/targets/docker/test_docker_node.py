@@ -8,7 +8,7 @@ import pytest
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageError
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.profiles import PROFILES
-from zenoh_harness.run.embargo import guarded
+from zenoh_harness.run.store.embargo import guarded
 from zenoh_harness.targets.adapters.docker import container, node
 from zenoh_harness.targets.adapters.docker.arguments import instructions, is_router
 from zenoh_harness.targets.reach import parse

@@ -7,7 +7,7 @@ import pytest
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import results
-from zenoh_harness.run.compare import ChangeKind, changes, told
+from zenoh_harness.run.report.compare import ChangeKind, changes, told
 
 pytestmark = pytest.mark.needs("docker")
 

@@ -15,7 +15,7 @@ from zenoh_conformance.wire import Layer
 from zenoh_harness.foreign.live.company import Actor, Company
 from zenoh_harness.foreign.live.variants import MessagePair, message
 from zenoh_harness.profiles import PROFILES
-from zenoh_harness.run.scenes import Stage
+from zenoh_harness.run.attempt.scenes import Stage
 from zenoh_harness.targets.adapters.launched import LaunchedNode
 from zenoh_vectors.judge import parts
 

@@ -18,9 +18,9 @@ from zenoh_harness.console import plain
 from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.calm import describe_prevented, prevented_judgements
-from zenoh_harness.run.embargo import count_line
+from zenoh_harness.run.overload import describe_prevented, prevented_judgements
 from zenoh_harness.run.runner import Ran
+from zenoh_harness.run.store.embargo import count_line
 
 if TYPE_CHECKING:
     from pathlib import Path

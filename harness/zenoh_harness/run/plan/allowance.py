@@ -14,7 +14,7 @@ from math import inf
 from typing import Final
 
 from zenoh_harness.errors import UsageError
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.plan.plan import Item
 
 AT_FULL: Final = 600.0
 """Seconds that a run of depth `full` may take unless it is told otherwise."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from zenoh_harness.files.known import Known
-from zenoh_harness.run.allowance import Allowance
-from zenoh_harness.run.plan import Selection
-from zenoh_harness.run.scenes import Pause
+from zenoh_harness.run.attempt.scenes import Pause
+from zenoh_harness.run.plan.allowance import Allowance
+from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.targets.target import NodeInstance
 
 DEPTHS: Final = ("quick", "full", "nightly")

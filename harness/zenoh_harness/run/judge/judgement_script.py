@@ -11,9 +11,9 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files.scripts import STAYS_UP, Script, parse, text
-from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt
-from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Conditions, attempt
+from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.scripting.binder import case_of
 from zenoh_harness.scripting.recorder import record
 

@@ -15,9 +15,9 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.results import Header, Results, label
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run import embargo, journal
-from zenoh_harness.run.journal import Died, LawReport, Memory, Place
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.store import embargo, journal
+from zenoh_harness.run.store.journal import Died, LawReport, Memory, Place
 
 _OF_LISTS: Final = ("known/", "judged/")
 """Checks of the lists, which are made once all else is judged."""

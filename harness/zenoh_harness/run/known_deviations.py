@@ -25,7 +25,7 @@ from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.profiles import PROFILES
-from zenoh_harness.run.decide import level_of
+from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import KINDS
 
@@ -155,11 +155,11 @@ def _every_check(check: str) -> Sequence[str]:
     """All checks; models and vectors are imported for those that name one only."""
     names = [*_cases(), *all_laws(), STAYS_UP]
     if check.startswith("models/"):
-        from zenoh_harness.run.models import model_cases
+        from zenoh_harness.run.attempt.model_cases import model_cases
 
         names += [case.id for case in model_cases("quick", 0)]
     if check.startswith("vectors/"):
-        from zenoh_harness.run.vectors import golden
+        from zenoh_harness.run.vectors.codec_run import golden
 
         names += [f"vectors/{vector.id}" for vector in golden()]
     return names

@@ -17,13 +17,13 @@ from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.errors import Enough
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import ResultsWriter, check_label
-from zenoh_harness.run import embargo
-from zenoh_harness.run.convict import script_of
-from zenoh_harness.run.decide import is_beyond, level_of
-from zenoh_harness.run.journal import Journal
-from zenoh_harness.run.options import DEPTH, Options
-from zenoh_harness.run.places import details_of
-from zenoh_harness.run.resume import EarlierRun, as_fallen
+from zenoh_harness.run.attempt.options import DEPTH, Options
+from zenoh_harness.run.judge.decide import is_beyond, level_of
+from zenoh_harness.run.judge.finding_places import details_of
+from zenoh_harness.run.judge.judgement_script import script_of
+from zenoh_harness.run.store import embargo
+from zenoh_harness.run.store.journal import Journal
+from zenoh_harness.run.write.resume import EarlierRun, as_fallen
 
 BEYOND: Final = "not in the revisions that are required"
 """The reason of what is excused because nobody asks for it yet."""

@@ -10,8 +10,8 @@ from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.reading.explain import explain
 from zenoh_harness.console import Shell, plain
 from zenoh_harness.errors import UsageError
-from zenoh_harness.run.plan import Item, drawn, matches
-from zenoh_harness.run.scenes import Pause
+from zenoh_harness.run.attempt.scenes import Pause
+from zenoh_harness.run.plan.plan import Item, drawn, matches
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeInstance

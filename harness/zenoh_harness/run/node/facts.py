@@ -14,7 +14,7 @@ from zenoh_harness.probing.habits.capacity import measure_capacity
 from zenoh_harness.probing.habits.study import missing_capacity
 from zenoh_harness.probing.probe.asker import ProbeFacts as Probed
 from zenoh_harness.profiles import ASSUMED, ROOM
-from zenoh_harness.run.scenes import Facts
+from zenoh_harness.run.attempt.scenes import Facts
 from zenoh_harness.targets.habits import habits_of
 from zenoh_harness.targets.target import NodeInstance, NodeTarget
 

@@ -27,9 +27,9 @@ from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import forwards_value, study
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.run.scenes import Overtime, Stage
-from zenoh_harness.run.vector_answers import VectorAnswer
-from zenoh_harness.run.vector_effects import (
+from zenoh_harness.run.attempt.scenes import Overtime, Stage
+from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.effects import (
     NOT_REFUSED,
     SILENCE,
     SURVIVOR,
@@ -46,7 +46,7 @@ from zenoh_harness.run.vector_effects import (
     not_played,
     second_answer,
 )
-from zenoh_harness.run.vector_standing import Family, VectorInSession, scope_key, standing, whole
+from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
 

@@ -10,8 +10,8 @@ from zenoh_conformance.cases.case import Case
 from zenoh_conformance.cases.controls import BASIC, FAILED, Ground, steps_before
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.run.decide import LEFT_OUT, Decision
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.judge.decide import LEFT_OUT, Decision
+from zenoh_harness.run.plan.plan import Item
 
 
 @dataclass(slots=True)

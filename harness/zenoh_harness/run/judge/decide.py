@@ -12,10 +12,10 @@ from zenoh_conformance.judging.verdict import Verdict, worst
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.spec.errata import AS_WRITTEN
 from zenoh_conformance.spec.requirement import requirements
-from zenoh_harness.run.allowance import Allowance
-from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.lifecycle import Unhealthy, in_words
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.attempt.attempt import AttemptOutcome, Went
+from zenoh_harness.run.node.lifecycle import Unhealthy, in_words
+from zenoh_harness.run.plan.allowance import Allowance
+from zenoh_harness.run.plan.plan import Item
 
 LEFT_OUT: Final = "left out"
 """How the cause of what was not looked at begins."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.reading.conversation import Conversation
-from zenoh_harness.run.attempt import AttemptOutcome
-from zenoh_harness.run.journal import LawFinding, LawReport, Place, bare, conversation_of, no_note, text_of
+from zenoh_harness.run.attempt.attempt import AttemptOutcome
+from zenoh_harness.run.store.journal import LawFinding, LawReport, Place, bare, conversation_of, no_note, text_of
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import CloseReason
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.kinds import reason_name
-from zenoh_harness.run.vector_answers import VectorAnswer, answer_for
-from zenoh_harness.run.vector_standing import VectorInSession, whole
+from zenoh_harness.run.vectors.answers import VectorAnswer, answer_for
+from zenoh_harness.run.vectors.standing import VectorInSession, whole
 from zenoh_vectors.judge import VectorOutcome, judge, judge_mistake
 from zenoh_vectors.loader import Vector
 

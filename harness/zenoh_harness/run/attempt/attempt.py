@@ -19,10 +19,10 @@ from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking.budget import KEPT, Budgets
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.run.disturbances import SUSPENDED, Watch
-from zenoh_harness.run.limiter import Limiter
-from zenoh_harness.run.plan import Item
-from zenoh_harness.run.scenes import Facts, Overtime, Pause, Stage
+from zenoh_harness.run.attempt.limiter import Limiter
+from zenoh_harness.run.attempt.scenes import Facts, Overtime, Pause, Stage
+from zenoh_harness.run.attempt.suspension import SUSPENDED, Watch
+from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.scripting.binder import Elsewhere
 from zenoh_harness.targets.target import NodeInstance
 

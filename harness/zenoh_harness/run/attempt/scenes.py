@@ -22,7 +22,7 @@ from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.links.timing import Deadline, strain, stretched
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.run.limiter import MOMENT, Limiter
+from zenoh_harness.run.attempt.limiter import MOMENT, Limiter
 from zenoh_harness.targets.habits import SETTLE, SessionEnd, TargetHabits, habits_of
 from zenoh_harness.targets.target import NodeInstance
 

@@ -13,7 +13,7 @@ from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Scene
-from zenoh_harness.run.scenes import Overtime, Stage
+from zenoh_harness.run.attempt.scenes import Overtime, Stage
 
 PACKAGE: Final = "zenoh_conformance.models"
 EXAMPLES: Final = {"quick": 5, "full": 25, "nightly": 1000}

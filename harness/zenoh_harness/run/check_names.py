@@ -9,9 +9,9 @@ from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.models import model_cases
-from zenoh_harness.run.plan import Item
-from zenoh_harness.run.vectors import golden
+from zenoh_harness.run.attempt.model_cases import model_cases
+from zenoh_harness.run.plan.plan import Item
+from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.scripting.shipped import script_cases
 
 

@@ -13,9 +13,9 @@ from zenoh_harness.files import merging, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import Results, check_label
-from zenoh_harness.run.calm import LONGEST, prevented_judgements, wait_until_calm
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.overload import LONGEST, prevented_judgements, wait_until_calm
+from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.runner import RESULTS, Ran
 
 Run = Callable[[Options], Ran | None]

@@ -18,9 +18,9 @@ from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import study, study_profile
 from zenoh_harness.programs.processes import ProcessEnd
 from zenoh_harness.programs.signs import grave
-from zenoh_harness.run.disturbances import SUSPENDED, Watch
-from zenoh_harness.run.embargo import FROM_START
-from zenoh_harness.run.health import Budget, Health, check, death, learn
+from zenoh_harness.run.attempt.suspension import SUSPENDED, Watch
+from zenoh_harness.run.node.health import Budget, Health, check, death, learn
+from zenoh_harness.run.store.embargo import FROM_START
 from zenoh_harness.targets.habits import SETTLE, UNKNOWN, TargetHabits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 

@@ -11,12 +11,12 @@ from typing import Final
 from zenoh_conformance.judging.verdict import Key, Verdict, verdict_for
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.errors import UsageError
-from zenoh_harness.run.decide import level_of
-from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Selection
-from zenoh_harness.run.register import Register
-from zenoh_harness.run.resume import EarlierRun
-from zenoh_harness.run.vector_answers import VectorAnswer, judge_vector, requests
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.judge.decide import level_of
+from zenoh_harness.run.plan.plan import Selection
+from zenoh_harness.run.vectors.answers import VectorAnswer, judge_vector, requests
+from zenoh_harness.run.write.register import Register
+from zenoh_harness.run.write.resume import EarlierRun
 from zenoh_harness.targets.reach import Reach
 from zenoh_vectors.loader import Vector, VectorError, load
 

@@ -1,0 +1,1 @@
+"""One case, once: its scene and links, its slot, its conversation."""

@@ -1,0 +1,1 @@
+"""Golden vectors against a codec target or a whole node."""

@@ -1,0 +1,1 @@
+"""What goes into the results file, and going on with one that ended early."""
