@@ -45,6 +45,10 @@ class Finding:
     """How the link ended, where that was judged."""
     event: Event | None = field(default=None, compare=False, repr=False)
     """What shows it: the event whose bytes completed the message at fault."""
+    raw: bytes = field(default=b"", compare=False, repr=False)
+    """The bytes of the transport message that shows it, or of the network message that fragments held."""
+    within: str = field(default="", compare=False, repr=False)
+    """The path of the message at fault in `raw`: `frame.messages[2].push`."""
     follows: str = ""
     """The erratum, by its phrase, whose text allows what came, where the baseline does something else."""
     is_work: bool = False

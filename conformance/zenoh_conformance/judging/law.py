@@ -82,7 +82,7 @@ class Law:
             Finding(
                 requirement=self.requirement, sender=sender or at.sender, connection=at.connection, time=at.time,
                 path=path or at.path, expected=show(expected), got=show(got), why=why, event=at.event,
-                follows=follows,
+                raw=at.raw, within=at.path, follows=follows,
             )
         )  # fmt: skip
 

@@ -24,43 +24,6 @@ class InitVersionCurrent(Law):
         )
 
 
-class _ReservedBits(Law):
-    """The bits that a page reserves are zero; one law for each place."""
-
-    path = ""
-
-    def judge_bits(self, seen: Seen) -> None:
-        """A subject for every message that has the place; a finding for every reserved-bit diagnostic there."""
-        self.subject(seen)
-        for diagnostic in seen.diagnostics:
-            if diagnostic.kind == "reserved-bit" and diagnostic.path.startswith(self.path):
-                self.require(False, at=seen, path=diagnostic.path, why=diagnostic.why)
-
-
-@law("session-establishment/init-packed-reserved")
-class InitPackedReserved(_ReservedBits):
-    """Bits 3:2 of INIT's packed byte are zero."""
-
-    path = "init.packed"
-
-    def on_init(self, seen: Seen, init: Init) -> None:
-        self.judge_bits(seen)
-
-
-@law("session-establishment/resolution-reserved-zero")
-class ResolutionReservedZero(_ReservedBits):
-    """Bits 7:4 of the resolution byte are zero."""
-
-    path = "init.resolution"
-
-    def on_init(self, seen: Seen, init: Init) -> None:
-        if init.resolution is not None:
-            self.subject(seen)
-            self.require(
-                init.resolution < 0x10, at=seen, path=self.path, expected="bits 7:4 zero", got=f"{init.resolution:#04x}"
-            )
-
-
 @law("session-establishment/resolution-not-raised")
 class ResolutionNotRaised(Handshake):
     """InitAck raises neither field of the resolution."""

@@ -19,9 +19,11 @@ from zenoh_conformance.primitives import WireExpr, ZenohID
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.reading.fragments import fragment
 from zenoh_harness.auditing import AuditedFile, excuse
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import audits, capture_writer, captures, conversations, evidence, known, pcap
+from zenoh_harness.files.explained import explain_conversation
 from zenoh_harness.run.store import embargo
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
@@ -110,6 +112,8 @@ def appended(index, data):
     return plant
 
 
+LANE = bytes.fromhex("a5013125") + encode(push(1))
+"""A FRAME with a reserved bit beside its priority."""
 SYN, ACK, OPEN_SYN, OPEN_ACK = range(HANDSHAKE)
 PLANTED = {
     "another cookie": (changed(OPEN_SYN, cookie=b"cookiE"), "law/cookie-echo"),
@@ -119,6 +123,7 @@ PLANTED = {
     "reserved bits of packed": (flipped(SYN, 2, 0x0C), "law/init-packed-reserved"),
     "reserved bits of packed in the answer": (flipped(ACK, 2, 0x04), "law/init-packed-reserved"),
     "reserved bits of the resolution": (changed(SYN, resolution=0x1A), "law/resolution-reserved-zero"),
+    "reserved bits beside a lane": (put_in(HANDSHAKE + 2, INIT, LANE), "law/frame-qos-reserved"),
     "a raised resolution": (changed(ACK, resolution=0x0B), "law/resolution-not-raised"),
     "an initial number past the edge": (changed(OPEN_SYN, initial_sn=0x10000000), "law/initial-sn-in-range"),
     "LowLatency unasked": (changed(ACK, exts=sane.offers("LowLatency")), "law/low-latency-needs-both"),
@@ -452,3 +457,37 @@ def test_a_batch_that_never_ends_is_not_held_and_told(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "1 batches of more than 67108864 bytes" in shown
     assert "batching/frame-holds-complete-messages" not in shown
+
+
+def test_a_finding_shows_the_bytes_of_its_message_in_a_large_frame(tmp_path):
+    """Not those of the segment, and once for each message at fault."""
+    several = Frame(
+        sn=0,
+        messages=tuple(replace(push(n), key=WireExpr(0, f"k/{n}//" if n in (3, 5) else f"k/{n}")) for n in range(8)),
+    )
+    said = [*steps(0)[:HANDSHAKE], (INIT, several)]
+    charges = [each for each in audited(said, tmp_path)[0].charges if each.data]
+    shown = {each.data for each in charges if b"//" in each.data}
+    assert len(shown) == 2
+    assert all(encode(several)[each.at :].startswith(each.data) for each in charges)
+
+
+def test_explain_shows_the_message_that_fragments_carry():
+    """With the number of pieces; of a chain that holds none it says why."""
+    data = encode(push(7))
+    chains = [
+        *fragment(data, sn=0, size=15),
+        *list(fragment(data, sn=9, size=15))[::2],
+        *fragment(data, sn=30, size=50),
+    ]
+    heads = [
+        each
+        for each in explain_conversation(conversation([(INIT, each) for each in chains]))
+        if "FRAGMENTs" in each.head
+    ]
+    assert [each.head.partition("initiator")[2].strip() for each in heads] == [
+        f"{len(data)} bytes of 3 FRAGMENTs",
+        "no message of 1 FRAGMENTs: piece 11 after 9",
+        f"{len(data)} bytes of 1 FRAGMENTs",
+    ]
+    assert {message for each in heads if each.explanation for message in each.explanation.messages} == {push(7)}

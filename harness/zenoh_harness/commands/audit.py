@@ -192,7 +192,8 @@ def _charges(source: AuditedFile, node: str, law: str, group: list[Charge]) -> I
         where = f"packet {charge.packet}" if charge.packet else f"{charge.time:.6f} s"
         yield f"      {where}, {charge.connection}: {charge.cause}"
         if charge.data:
-            yield f"        {charge.data.hex(' ')}"
+            place = f"at byte {charge.at} of its FRAME: " if charge.at else ""
+            yield f"        {place}{charge.data.hex(' ')}"
     if len(group) > SHOWN:
         yield f"      and {len(group) - SHOWN} more"
     for connection in dict.fromkeys(charge.connection for charge in group):

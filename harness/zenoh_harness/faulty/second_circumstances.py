@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import replace
 from itertools import count, cycle
 
-from zenoh_conformance.messages import Del, Drop, Push, Target, sane
-from zenoh_conformance.reading.codec import Layer, decode
+from zenoh_conformance.messages import Del, Drop, Frame, Push, Target, sane
+from zenoh_conformance.messages.frame import QoS
+from zenoh_conformance.reading.codec import Layer, decode, encode
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import DecodeError, Exts
 from zenoh_harness.reference import Reference, before, refuse
@@ -51,6 +52,21 @@ fault(
         sane.DEFAULT_PRIORITY if isinstance(message, Push) and isinstance(message.body, Del) else base()
     ),
     caught_by="law/frame-carries-priority",
+)
+
+
+def with_reserved_bit(batch: bytes) -> bytes:
+    """A FRAME with a reserved bit beside its priority; other batches as they are."""
+    message = decode(batch, Layer.TRANSPORT).message
+    lane = message.exts.get(QoS) if isinstance(message, Frame) else None
+    return encode(replace(message, exts=Exts([QoS(value=lane.value | 0x20)]))) if lane else batch
+
+
+fault(
+    "sets-reserved-lane-bits",
+    "Sets a reserved bit beside the priority of a FRAME.",
+    send_batch=lambda node, base, link, batch: base(batch=batch if link.terms.lowlatency else with_reserved_bit(batch)),
+    caught_by="law/frame-qos-reserved",
 )
 fault(
     "asks-no-incomplete-wildcard",

@@ -20,6 +20,7 @@ from zenoh_conformance.judging.readings import verdict_of
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.connection import MOST_PENDING, TOO_LONG, Seen
 from zenoh_conformance.reading.conversation import Conversation, Happened, Side
+from zenoh_conformance.reading.located import located
 from zenoh_conformance.reading.pieces import LARGEST
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files import pcap
@@ -52,14 +53,16 @@ class Charge:
     time: float
     """Seconds since the conversation began."""
     data: bytes
-    """The bytes of the event, cut to `LONGEST` bytes."""
+    """The bytes of the message at fault, or of the event that shows the charge, cut to `LONGEST` bytes."""
+    at: int = 0
+    """Offset of the message in the FRAME that carries it; 0 for one that no FRAME carries."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the charge as JSON data."""
         return {
             "node": self.node, "address": self.address, "role": self.role, "requirement": self.requirement,
             "law": self.law, "verdict": self.verdict.value, "cause": self.cause, "connection": self.connection,
-            "packet": self.packet, "t": round(self.time, 6), "bytes": self.data.hex(),
+            "packet": self.packet, "t": round(self.time, 6), "bytes": self.data.hex(), "at": self.at,
         }  # fmt: skip
 
 
@@ -143,12 +146,13 @@ class _Nodes:
         known = requirements().get(finding.requirement)
         event = finding.event
         address = self._address(finding.connection, finding.sender)
+        place = located(finding.raw or (event.data if event else b""), finding.within)
         return Charge(
             node=self._zids.get((finding.connection, finding.sender), address), address=address,
             role=finding.sender.value, requirement=finding.requirement, law=law.id,
             verdict=verdict_of(finding, str(known.level) if known else "MUST"), cause=finding.cause,
             connection=finding.connection, packet=event.packet if event else None, time=finding.time,
-            data=event.data[:LONGEST] if event else b"",
+            data=place.data[:LONGEST], at=place.at,
         )  # fmt: skip
 
     def _address(self, connection: str, side: Side) -> str:

@@ -1,0 +1,60 @@
+"""Bits that a page reserves and calls zero, where whoever writes them is the one who chose them.
+
+The QoS of a network message is left out: a router passes the bits on that it got. A bit without a meaning that no page calls
+zero (bit 6 of CLOSE) is a remark of `explain`.
+"""
+
+from __future__ import annotations
+
+from zenoh_conformance.judging.law import Law, law
+from zenoh_conformance.messages import Frame, Init
+from zenoh_conformance.messages.frame import QoS
+from zenoh_conformance.reading.connection import Seen
+
+
+class _ReservedBits(Law):
+    """The bits that a page reserves are zero; one law for each place."""
+
+    path = ""
+
+    def judge_bits(self, seen: Seen) -> None:
+        """A subject for every message that has the place; a finding for every reserved-bit diagnostic there."""
+        self.subject(seen)
+        for diagnostic in seen.diagnostics:
+            if diagnostic.kind == "reserved-bit" and diagnostic.path.startswith(self.path):
+                self.require(False, at=seen, path=diagnostic.path, why=diagnostic.why)
+
+
+@law("session-establishment/init-packed-reserved")
+class InitPackedReserved(_ReservedBits):
+    """Bits 3:2 of INIT's packed byte are zero."""
+
+    path = "init.packed"
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        self.judge_bits(seen)
+
+
+@law("session-establishment/resolution-reserved-zero")
+class ResolutionReservedZero(_ReservedBits):
+    """Bits 7:4 of the resolution byte are zero."""
+
+    path = "init.resolution"
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        if init.resolution is not None:
+            self.subject(seen)
+            self.require(
+                init.resolution < 0x10, at=seen, path=self.path, expected="bits 7:4 zero", got=f"{init.resolution:#04x}"
+            )
+
+
+@law("message-reference/frame-ext-qos-reserved")
+class FrameQosReserved(_ReservedBits):
+    """Bits 7:3 of the QoS of a FRAME are zero."""
+
+    path = "frame.exts.qos"
+
+    def on_frame(self, seen: Seen, frame: Frame) -> None:
+        if frame.exts.get(QoS) is not None:
+            self.judge_bits(seen)
