@@ -459,9 +459,9 @@ def _without_mapping(key: WireExpr) -> WireExpr:
     return WireExpr(scope=key.scope, suffix=key.suffix)
 
 
-def payload_of(response: Response) -> bytes | None:
-    """The value or the error that answers; None for a deletion."""
-    body = response.body.body if isinstance(response.body, Reply) else response.body
+def payload_of(message: Push | Response) -> bytes | None:
+    """The value that is published, or the value or error that answers; None for a deletion."""
+    body = message.body.body if isinstance(message.body, Reply) else message.body
     return getattr(body, "payload", None)
 
 

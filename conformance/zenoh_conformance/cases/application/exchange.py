@@ -22,7 +22,7 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.primitives import Timestamp, ZenohID
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking import Party, Scene
+from zenoh_conformance.talking import Party, Scene, payload_of
 
 AREA = "application"
 
@@ -286,8 +286,8 @@ def a_queryable_ends_what_it_answers(scene: Scene, *, answers: int) -> None:
 
     us, got = served(scene, plan)
 
-    payloads = [heard.message.body.body.payload.hex() for heard in got]
-    right = payloads == [f"0{number}" for number in range(answers)]
+    payloads = [payload_of(heard.message) for heard in got]
+    right = payloads == [bytes([number]) for number in range(answers)]
     us.us.require(right, expected=f"{answers} answers", got=f"{len(payloads)} of another choice", step="the answers")
 
 

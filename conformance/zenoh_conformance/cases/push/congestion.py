@@ -9,7 +9,7 @@ from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import a_publication_reaches_a_subscriber, heard_of
 from zenoh_conformance.messages import Push, Put, sane
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.talking import Party, Scene
+from zenoh_conformance.talking import Party, Scene, payload_of
 from zenoh_conformance.wire import Exts
 
 from .qos_defaults import NEEDS
@@ -36,8 +36,8 @@ def said_and_read_late(
         publisher.says(Push(key=publisher.key("k"), exts=Exts((QoS(value=qos),)), body=body))
     publisher.settles("not reached: all was said")
     publisher.says(Push(key=publisher.key("k"), exts=Exts((QoS(value=BLOCK),)), body=Put(payload=b"end")))
-    subscriber.awaits(lambda: any(one.message.body.payload == b"end" for one in subscriber.heard(Push)))
-    payloads = (one.message.body.payload for one in subscriber.heard(Push))
+    subscriber.awaits(lambda: any(payload_of(one.message) == b"end" for one in subscriber.heard(Push)))
+    payloads = (payload_of(one.message) or b"" for one in subscriber.heard(Push))
     return [int.from_bytes(payload[:4], "big") for payload in payloads if len(payload) == size]
 
 

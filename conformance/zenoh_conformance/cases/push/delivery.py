@@ -7,7 +7,7 @@ from zenoh_conformance.cases.establishing import takes
 from zenoh_conformance.cases.routing.plain import MISSES, ROUTES, a_publication_reaches_a_subscriber, heard_of, pairs
 from zenoh_conformance.messages import InterestMode, InterestOptions, NodeId, Push, Put, USubscriber, sane
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.talking import Party, Scene, one_more, parties
+from zenoh_conformance.talking import Party, Scene, one_more, parties, payload_of
 from zenoh_conformance.wire import Exts
 
 URGENT_BLOCK_EXPRESS = 2 | 0x08 | 0x10
@@ -223,7 +223,7 @@ def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
 
     for each in hearers:
         push = each.expect_push("k", step="the value")
-        same = push.body.payload == payload
+        same = payload_of(push) == payload
         each.us.require(same, expected=f"{size} bytes as sent", got="others", step="the value")
 
 
@@ -244,8 +244,9 @@ def values_come_in_order(scene: Scene, *, reliable: bool) -> None:
     for number in range(10):
         publisher.says(publisher_push(publisher, number), reliable=reliable)
 
-    got = [subscriber.expect_push("k", step="the values").body.payload[0] for _ in range(10)]
-    subscriber.us.require(got == [*range(10)], expected="the order of sending", got="another", step="the values")
+    got = [payload_of(subscriber.expect_push("k", step="the values")) for _ in range(10)]
+    in_order = got == [bytes([number]) for number in range(10)]
+    subscriber.us.require(in_order, expected="the order of sending", got="another", step="the values")
 
 
 def publisher_push(publisher: Party, number: int) -> Push:

@@ -23,7 +23,7 @@ from zenoh_conformance.messages import (
     sane,
 )
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.talking import Heard, Party, Scene, parties
+from zenoh_conformance.talking import Heard, Party, Scene, parties, payload_of
 from zenoh_conformance.wire import Enc
 
 from .values import priority_and_congestion_control_pass
@@ -162,7 +162,7 @@ def an_oam_without_qos_is_data(scene: Scene) -> None:
     publisher.settles("after an OAM")
 
     for value in (b"before", b"after"):
-        same = subscriber.expect_push("k", step="around an OAM").body.payload == value
+        same = payload_of(subscriber.expect_push("k", step="around an OAM")) == value
         subscriber.us.require(same, expected="what was said around it", got="another", step="around an OAM")  # fmt: skip
 
 

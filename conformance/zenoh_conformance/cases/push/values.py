@@ -103,7 +103,7 @@ def no_encoding_is_the_default(scene: Scene) -> None:
     """
     subscriber, push = said_and_heard(scene, Put(payload=b"1"))
 
-    default = push.body.encoding in (None, Encoding(0))
+    default = isinstance(push.body, Put) and push.body.encoding in (None, Encoding(0))
     subscriber.us.require(default, expected="the default encoding", got="another", step="the encoding")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, answers, asked_of, low_latency
 from zenoh_conformance.messages import Budget, Put, Reply, Request, Response, ResponseFinal, Target, UQueryable, sane
-from zenoh_conformance.talking import Asked, Party, Scene, parties
+from zenoh_conformance.talking import Asked, Party, Scene, parties, payload_of
 
 from .targets import RID_8
 
@@ -345,7 +345,7 @@ def many_queries_are_open_at_once(scene: Scene, *, number: int) -> None:
             querier.expect_final(asked[one], step="each of many")
         querier.settles()
 
-    got = [[one.message.body.body.payload for one in querier.answers(each)] for each in asked]
+    got = [[payload_of(one.message) for one in querier.answers(each)] for each in asked]
     right = got == [[one.to_bytes(2, "big")] for one in range(number)]
     querier.us.require(right, expected="its own answer to each", got="others", step="each of many")
     once = all(querier.finals(each) == 1 for each in asked)

@@ -10,7 +10,7 @@ from zenoh_conformance.cases.interest.snapshots import waits_for, who_asks_is_to
 from zenoh_conformance.cases.push.delivery import SIZES
 from zenoh_conformance.messages import Del, Err, InterestMode, InterestOptions, Put, Reply, sane
 from zenoh_conformance.primitives import Encoding
-from zenoh_conformance.talking import Party, Scene, parties, payload_of
+from zenoh_conformance.talking import Party, Scene, parties, payload_of, told
 
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable, asked_of, heard_of
 
@@ -107,8 +107,9 @@ def a_session_hears_however_many_there_are(scene: Scene) -> None:
 
     for number in range(MANY):
         push = subscriber.expect_push("k/many", step=f"value {number + 1} of {MANY}")
-        came = int.from_bytes(push.body.payload, "big")
-        subscriber.us.require(came == number, expected=f"value {number}", got=f"value {came}", step="the values")
+        came = payload_of(push)
+        right = came == number.to_bytes(2, "big")
+        subscriber.us.require(right, expected=f"value {number}", got=told([came]), step="the values")
 
 
 @case(

@@ -13,7 +13,7 @@ from zenoh_conformance.messages import Drop, First, Fragment, KeepAlive, Push, P
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.fragments import fragment
-from zenoh_conformance.talking import Party, Scene, parties_of
+from zenoh_conformance.talking import Party, Scene, parties_of, payload_of
 from zenoh_conformance.talking.speaker import FRAGMENT_HEAD, Sendable
 from zenoh_conformance.wire import exts
 
@@ -62,7 +62,7 @@ def fits(who: Party, pieces: int) -> int:
 
 def expect_value(who: Party, key: str, payload: bytes, *, step: str) -> None:
     """That value comes."""
-    got = who.expect_push(key, step=step).body.payload
+    got = payload_of(who.expect_push(key, step=step))
     who.us.require(got == payload, expected=f"{len(payload)} bytes as sent", got="others", step=step)
 
 
