@@ -13,7 +13,15 @@ from urllib.parse import unquote
 
 import jsonschema
 
-LIMITS = {"runs": 20, "results": 25_000, "shown": 5_000, "rules": 25_000, "tags": 20, "locations": 1_000}
+LIMITS = {
+    "runs": 20,
+    "results": 25_000,
+    "shown": 5_000,
+    "rules": 25_000,
+    "tags": 20,
+    "locations": 1_000,
+    "related": 100,
+}
 """GitHub Docs, "SARIF results exceed one or more limits"; the size of a file is 10 MB in gzip."""
 SIZE = 10_000_000
 
@@ -47,9 +55,15 @@ LOCATION = closed(
     ),
     logicalLocations=many(closed("fullyQualifiedName kind", fullyQualifiedName=TEXT, kind=TEXT)),
 )
+RELATED = {
+    **LOCATION,
+    "required": ["id", "physicalLocation", "message"],
+    "properties": {**LOCATION["properties"], "id": NUMBER, "message": WORDS},
+}
 RESULT = closed(
     "ruleId ruleIndex level message locations partialFingerprints", ruleId=TEXT, ruleIndex=NUMBER, kind=KIND, level=LEVEL,
     message=WORDS, locations={**many(LOCATION), "minItems": 1},
+    relatedLocations={**many(RELATED), "minItems": 1, "uniqueItems": True},
     partialFingerprints={"type": "object", "additionalProperties": TEXT, "minProperties": 1}, properties=BAG,
     suppressions=many(
         closed("kind", kind={"enum": ["inSource", "external"]}, status={"enum": ["accepted"]}, justification=TEXT)
@@ -104,6 +118,11 @@ def check_result(result: dict[str, Any], repository: Path) -> None:
     assert "suppressions" not in result, "code scanning opens an alert for what is suppressed"
     assert result.get("kind", "fail") == "fail", "code scanning opens an alert for every kind"
     assert len(result["locations"]) <= LIMITS["locations"]
-    place = result["locations"][0]["physicalLocation"]
+    assert len(result.get("relatedLocations", ())) <= LIMITS["related"]
+    for located in (*result["locations"], *result.get("relatedLocations", ())):
+        _check_line(located["physicalLocation"], repository)
+
+
+def _check_line(place: dict[str, Any], repository: Path) -> None:
     lines = (repository / unquote(place["artifactLocation"]["uri"])).read_text(encoding="utf-8").splitlines()
     assert 1 <= place["region"]["startLine"] <= max(1, len(lines))

@@ -1,6 +1,7 @@
 """SARIF for code hosts: new failures alone, at lines that exist, within the limits that GitHub publishes."""
 
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from sarif_rules import LIMITS, check_for_hosts, check_form, check_result
@@ -14,7 +15,9 @@ CAUSE = "a cause with [a link](1) and\x1b[2J"
 
 
 def judgement(verdict=Verdict.FAIL, check="x/y", **more):
-    of_key = {name: more.pop(name) for name in ("role", "profile", "parameters", "version") if name in more}
+    of_key = {
+        name: more.pop(name) for name in ("role", "profile", "parameters", "version", "requirement") if name in more
+    }
     key = Key(**{"target": "t", "version": "1", "role": "responder", "profile": "default", "link": "tcp",
                  "requirement": "session-establishment/cookie-echo", "check": check, **of_key})  # fmt: skip
     return Judgement(key=key, level="MUST", verdict=verdict, cause=CAUSE, repeat="zconform run x", **more)
@@ -52,25 +55,38 @@ def test_what_passed_is_listed_or_says_nothing_is_no_result(repository):
     assert document["runs"][0]["tool"]["driver"]["rules"] == []
 
 
-def test_one_check_in_one_role_is_one_alert_however_often_it_shows(repository):
+def test_one_finding_is_one_alert_with_its_other_places_however_often_it_shows(repository):
     shown = [
         judgement(parameters=(("bit", "3"),)), judgement(parameters=(("bit", "4"),)), judgement(profile="no-qos"),
-        judgement(role="initiator"), judgement(Verdict.CRASH, check="x/z"),
+        judgement(role="initiator"), judgement(Verdict.CRASH, check="x/z"), judgement(check="x/w", profile="no-qos"),
     ]  # fmt: skip
     (document,) = written(repository, scan_of(repository, *shown))
-    messages = [result["message"]["text"] for result in document["runs"][0]["results"]]
-    assert len(messages) == 3
+    crash, deviates = document["runs"][0]["results"]
+    messages = [result["message"]["text"] for result in (crash, deviates)]
     assert messages[0].startswith("crash: ")
-    assert "(x/y; responder; profile default, no-qos; 3 of its values). Repeat: zconform run x" in messages[1]
+    where = "x/y; responder; profile default, no-qos; 3 of its values; and 2 other checks"
+    assert f"({where}). Repeat: zconform run x" in messages[1]
     assert all("](" not in text for text in messages)
+    related = [one["message"]["text"].rpartition(" (")[2] for one in deviates["relatedLocations"]]
+    assert related == ["x/y; initiator)", "x/w; responder)"]
+    assert "relatedLocations" not in crash
 
 
-def test_of_several_judgements_of_a_check_the_gravest_is_told(repository):
-    shown = [judgement(check="x/a"), judgement(check="x/b"), judgement(Verdict.CRASH, check="x/b", profile="no-qos")]
+def test_two_findings_that_one_check_shows_first_are_two_alerts(repository):
+    shown = [judgement(check="x/b"), judgement(Verdict.CRASH, check="x/b", profile="no-qos")]
     (document,) = written(repository, scan_of(repository, *shown))
-    messages = [result["message"]["text"] for result in document["runs"][0]["results"]]
-    assert [text.partition(":")[0] for text in messages] == ["crash", "fail"]
-    assert "(x/b; responder; profile default, no-qos)" in messages[0]
+    results = document["runs"][0]["results"]
+    assert [one["message"]["text"].partition(":")[0] for one in results] == ["crash", "fail"]
+    first, second = (one["partialFingerprints"]["primaryLocationLineHash"] for one in results)
+    assert (first.removesuffix(":1"), second.removesuffix(":2")) == (first[:-2], first[:-2])
+
+
+def test_an_alert_that_was_open_before_findings_stays_that_of_its_first_place():
+    """The fingerprints of one alert for each check and role, of which that of the first place still stands."""
+    shown = [judgement(check="x/a"), judgement(check="x/b", profile="no-qos")]
+    (alert,) = alerts_of(shown, FileLine("x"))
+    words = '["t", "responder", "session-establishment/cookie-echo", "x/a", ""]'
+    assert code_scanning.fingerprint(alert) == sha256(words.encode()).hexdigest()[:32]
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -102,7 +118,7 @@ def test_twenty_runs_stand_in_a_file_and_the_rest_in_the_next(repository):
 
 
 def test_a_run_of_more_results_than_a_host_stores_keeps_the_gravest(repository):
-    many = [judgement(check=f"x/{number}") for number in range(LIMITS["shown"] + 10)]
+    many = [judgement(requirement=f"x/{number}") for number in range(LIMITS["shown"] + 10)]
     (document,) = written(repository, scan_of(repository, *many, judgement(Verdict.CRASH, check="x/last")))
     (run,) = document["runs"]
     assert len(run["results"]) == LIMITS["shown"]
@@ -115,6 +131,8 @@ def test_the_complete_form_keeps_to_the_standard_and_would_open_an_alert_for_eve
     everything = [judgement(verdict, details=known if verdict is Verdict.KNOWN else {}) for verdict in Verdict]
     document = sarif.document([results_of(*everything)])
     check_form(document)
+    places = [one["properties"].get("places", [0]) for one in document["runs"][0]["results"]]
+    assert sum(map(len, places)) == len(Verdict) - 1
     listed = next(one for one in document["runs"][0]["results"] if "suppressions" in one)
     with pytest.raises(AssertionError, match="opens an alert for what is suppressed"):
         check_result(listed, repository)

@@ -59,6 +59,12 @@ def test_same_results_same_bytes(everything, tmp_path):
 
 
 def test_sarif_tells_deviations_under_their_requirements(everything, tmp_path):
+    everything.judgements[:] = [
+        replace(one, key=replace(one.key, requirement=one.key.check), cause=one.key.check)
+        if one.verdict is not Verdict.FAIL
+        else one
+        for one in everything.judgements
+    ]
     run = sarif.document([everything])["runs"][0]
     said = {one["properties"]["verdict"]: (one["kind"], one["level"]) for one in run["results"]}
     assert said == {
@@ -68,7 +74,7 @@ def test_sarif_tells_deviations_under_their_requirements(everything, tmp_path):
         "error": ("review", "none"), "not-observed": ("informational", "none"), "not-applicable": ("notApplicable", "none"),
         "unimplemented": ("notApplicable", "none"),
     }  # fmt: skip
-    (rule,) = run["tool"]["driver"]["rules"]
+    rule = next(one for one in run["tool"]["driver"]["rules"] if not one["id"].startswith("x/"))
     assert rule["id"] == "session-establishment/cookie-echo"
     assert rule["helpUri"].startswith("https://")
     known = next(one for one in run["results"] if one["properties"]["verdict"] == "known")
@@ -77,6 +83,17 @@ def test_sarif_tells_deviations_under_their_requirements(everything, tmp_path):
     (invocation,) = run["invocations"]
     assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 1)
     assert "1 planned checks were not judged" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_sarif_begins_with_the_findings_and_each_has_all_its_places(everything):
+    run = sarif.document([everything])["runs"][0]
+    finding = next(one for one in run["results"] if one["properties"]["verdict"] == "fail")
+    kept = {place["verdict"]: place["fingerprint"] for place in finding["properties"]["places"]}
+    assert set(kept) == {"fail", "flaky", "slow", "warn"}
+    assert finding["partialFingerprints"]["judgement/v1"] == kept["fail"]
+    assert len(finding["relatedLocations"]) == 3
+    alone = [one["properties"]["verdict"] for one in run["results"] if "places" not in one["properties"]]
+    assert set(alone) == {"known", "not-observed", "not-applicable", "unimplemented"}
 
 
 def test_sarif_places_have_a_line_and_identities_stay_from_version_to_version(everything):

@@ -240,7 +240,7 @@ def told(tmp_path, found, code=Exit.NOT_CONFORMING):
 
 
 def test_the_screen_stays_one_screen_and_says_which_lines_to_delete(tmp_path):
-    checks = [judgement("fail", f"cause {number}", INVENTED, profile=f"p{number}") for number in range(30)]
+    checks = [judgement("fail", f"cause {number}", INVENTED, requirement=f"x/{number}") for number in range(30)]
     found = held(tmp_path, entry(), judgement("pass"), *checks)
     lines = list(report.screen_lines(told(tmp_path, found)))
     assert len(lines) < 60
@@ -248,6 +248,22 @@ def test_the_screen_stays_one_screen_and_says_which_lines_to_delete(tmp_path):
     assert lines[-1] == "Exit 1: red: 30 new, 1 fixed"
     first = "\n".join(report.screen_lines(told(tmp_path, held(tmp_path, entry(), judgement("pass")))))
     assert f"delete   lines 1-6 of {tmp_path}/mine.known.toml" in first
+
+
+def test_new_deviations_of_one_cause_are_one_finding_and_listed_ones_are_never_part_of_it(tmp_path):
+    """The list matches judgements before they are folded."""
+    new = [judgement("fail", "stage init: x", check=INVENTED), judgement("fail", "stage init: y", check="x/y")]
+    found = held(tmp_path, entry(), FAILS, *new)
+    assert [item.kind for item in found.items] == [GateReason.NEW] * 2
+    assert [fault.judgements for fault in found.findings] == [tuple(new)]
+    lines = list(report.screen_lines(told(tmp_path, found)))
+    assert lines[-1] == "Exit 1: red: 1 new"
+    assert "  also     stage init: y (x/y)" in lines
+    assert "; also stage init: y (x/y)" in report.as_markdown(told(tmp_path, found))
+    (finding,) = report.as_json(told(tmp_path, found))["findings"]
+    assert (finding["requirement"], finding["places"]) == (COOKIE, 2)
+    (alert,) = alerts_of_gate(found, tmp_path, None)
+    assert alert.judgements == tuple(new)
 
 
 def test_a_target_writes_no_markup_into_the_summary(tmp_path):

@@ -2,7 +2,7 @@
 
 GitHub's code scanning opens one alert for each result, whatever its `kind` and its `suppressions` say, and refuses a file above
 its limits (GitHub Docs, "SARIF results exceed one or more limits"). So only failures that no list excuses are results, one for
-each check and role; `sarif.py` writes the complete form.
+each finding, with the other places in which it shows; `sarif.py` writes the complete form.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from zenoh_conformance.cases.faults import TargetFault, faults
 from zenoh_conformance.judging.verdict import Judgement
 from zenoh_harness.files import indented_json, sarif
 from zenoh_harness.files.results import Results
@@ -36,17 +37,24 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Judgements of one check in one role that are one result."""
+    """Judgements that are one result: the places of a finding, or those of one check and role that concern a list."""
 
     judgements: tuple[Judgement, ...]
     place: FileLine
     why: str = ""
     """The reason of a gate, such as `fixed`; empty for a failure that nothing lists."""
+    breaks: str = ""
+    """The requirement that a finding breaks, where it is another than that of its first judgement."""
 
     @property
     def first(self) -> Judgement:
-        """The gravest judgement, the first one if there are several."""
-        return max(self.judgements, key=lambda one: one.verdict.severity)
+        """The judgement that stands for all."""
+        return self.judgements[0]
+
+    @property
+    def requirement(self) -> str:
+        """The requirement that is broken."""
+        return self.breaks or self.first.key.requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +76,15 @@ def place_in_repository(file: Path, line: int = 1) -> FileLine:
 def alerts_of(
     judgements: Iterable[Judgement], place: FileLine, why: str = "", *, strict: bool = False
 ) -> tuple[Alert, ...]:
-    """Return one alert for each check and role that is red."""
-    groups: dict[tuple[str, ...], list[Judgement]] = {}
-    for judgement in judgements:
-        if judgement.verdict.is_red(strict=strict) and not judgement.embargo:
-            key = judgement.key
-            groups.setdefault((key.role, key.requirement, key.check), []).append(judgement)
-    return tuple(Alert(tuple(group), place, why) for group in groups.values())
+    """Return one alert for each finding with the places in which it is red."""
+    red = (one for one in judgements if one.verdict.is_red(strict=strict) and not one.embargo)
+    return tuple(alert_of(fault, place, why) for fault in faults(red))
+
+
+def alert_of(fault: TargetFault, place: FileLine, why: str = "") -> Alert:
+    """Return the alert of a finding."""
+    breaks = "" if fault.requirement == fault.first.key.requirement else fault.requirement
+    return Alert(fault.judgements, place, why, breaks)
 
 
 def write(scans: Sequence[Scan], path: Path) -> list[Path]:
@@ -107,8 +117,12 @@ def _categories(scans: Iterable[Scan]) -> Iterator[str]:
 def run(scan: Scan, category: str) -> dict[str, Any]:
     """Return the SARIF run of one target; the gravest alerts come first, and none beyond the limit."""
     alerts = sorted(scan.alerts, key=lambda alert: -alert.first.verdict.severity)[:MOST_RESULTS]
-    rules = {ident: number for number, ident in enumerate(sorted({alert.first.key.requirement for alert in alerts}))}
-    footer = scan.results.footer
+    rules = {ident: number for number, ident in enumerate(sorted({alert.requirement for alert in alerts}))}
+    footer, taken = scan.results.footer, Counter[str]()
+    numbers = []
+    for alert in alerts:
+        taken[fingerprint(alert)] += 1
+        numbers.append(taken[fingerprint(alert)])
     return {
         "tool": sarif.tool(scan.results, rules),
         "automationDetails": {"id": category},
@@ -118,29 +132,35 @@ def run(scan: Scan, category: str) -> dict[str, Any]:
             "embargoed": footer.embargoed if footer else 0,
             "leftOut": len(scan.alerts) - len(alerts),
         },
-        "results": [result(alert, rules[alert.first.key.requirement]) for alert in alerts],
+        "results": [
+            result(alert, rules[alert.requirement], number) for alert, number in zip(alerts, numbers, strict=True)
+        ],
     }
 
 
-def result(alert: Alert, index: int) -> dict[str, Any]:
-    """Return the SARIF result of an alert."""
-    region = {"startLine": alert.place.line}
+def result(alert: Alert, index: int, number: int = 1) -> dict[str, Any]:
+    """Return the SARIF result of an alert; `number`: which one of those that are first shown by the same check, from 1."""
+    place = {"artifactLocation": {"uri": alert.place.uri}, "region": {"startLine": alert.place.line}}
+    related = sarif.related(alert.judgements, lambda _one: place)
     return {
-        "ruleId": alert.first.key.requirement,
+        "ruleId": alert.requirement,
         "ruleIndex": index,
         "level": "error",
         "message": {"text": message(alert)},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": alert.place.uri}, "region": region}}],
-        "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint(alert)}:1"},
+        "locations": [{"physicalLocation": place}],
+        **({"relatedLocations": related} if related else {}),
+        "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint(alert)}:{number}"},
     }
 
 
 def message(alert: Alert) -> str:
     """Return what is wrong, where it shows, and the command that repeats it."""
     one = alert.first
-    profiles = ", ".join(dict.fromkeys(each.key.profile for each in alert.judgements))
-    values = len({each.key.parameters for each in alert.judgements})
+    own = [each for each in alert.judgements if (each.key.check, each.key.role) == (one.key.check, one.key.role)]
+    profiles = ", ".join(dict.fromkeys(each.key.profile for each in own))
+    values, others = len({each.key.parameters for each in own}), len(sarif.places(alert.judgements)) - 1
     where = [one.key.check, one.key.role, f"profile {profiles}", *([f"{values} of its values"] if values > 1 else [])]
+    where += [f"and {others} other check{'s' * (others > 1)}"] if others else []
     head = f"{alert.why}: " if alert.why else ""
     cause = f"{one.verdict.value}: {one.cause}"[: sarif.MOST_TEXT]
     repeat = f" Repeat: {one.repeat}" if one.repeat else ""
@@ -150,7 +170,11 @@ def message(alert: Alert) -> str:
 
 
 def fingerprint(alert: Alert) -> str:
-    """Return a digest that identifies the alert across versions of the target and across runs."""
+    """Return a digest that identifies the alert across versions of the target and across runs.
+
+    It is that of the place which is told first; what is lost at times is first missed by another check each time.
+    """
     key = alert.first.key
-    words = json.dumps([key.target, key.role, key.requirement, key.check, alert.why])
+    check = "" if alert.breaks else key.check
+    words = json.dumps([key.target, key.role, alert.requirement, check, alert.why])
     return sha256(words.encode()).hexdigest()[:32]

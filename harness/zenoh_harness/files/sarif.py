@@ -1,4 +1,6 @@
-"""Write results as complete SARIF 2.1.0: requirements are rules; all judgements but `pass` are results, with a SARIF kind.
+"""Write results as complete SARIF 2.1.0: requirements are rules; findings are results, then judgements, with a SARIF kind.
+
+Judgements that share a cause are one result, with the places in which it shows; all others but `pass` are one each.
 
 Code hosts ignore kinds and suppressions; `code_scanning.py` writes what they show. The output contains neither date nor host
 name. The identity of a result (`partialFingerprints`) consists of target, role, profile, link, requirement and check with its
@@ -8,12 +10,13 @@ parameters. It does not include the version: the same deviation in the next vers
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from zenoh_conformance.cases.faults import TargetFault, faults
 from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_conformance.spec.requirement import Requirement, requirements
 from zenoh_conformance.spec.specification import PUBLISHED, REVISION, pages
@@ -22,6 +25,8 @@ from zenoh_harness.files.results import Results, check_label
 
 MOST_TEXT: Final = 1000
 """The most characters of each part of a message."""
+MOST_RELATED: Final = 100
+"""The most related locations of a result."""
 
 
 def write(results: Iterable[Results], path: Path) -> None:
@@ -46,7 +51,11 @@ def document(results: Iterable[Results]) -> dict[str, Any]:
 def run(results: Results) -> dict[str, Any]:
     """Return the SARIF run of one target."""
     shown = [one for one in results.judgements if one.verdict is not Verdict.PASS and not one.embargo]
-    rules = {ident: number for number, ident in enumerate(sorted({one.key.requirement for one in shown}))}
+    findings = faults(shown)
+    folded = {id(one) for fault in findings for one in fault.judgements}
+    others = [one for one in shown if id(one) not in folded]
+    broken = {fault.requirement for fault in findings} | {one.key.requirement for one in others}
+    rules = {ident: number for number, ident in enumerate(sorted(broken))}
     header = results.header
     return {
         "tool": tool(results, rules),
@@ -57,7 +66,10 @@ def run(results: Results) -> dict[str, Any]:
             "target": header.name, "version": header.version, "reach": header.reach, "spec": header.spec,
             "embargoed": results.footer.embargoed if results.footer else 0,
         },
-        "results": [result(one, rules[one.key.requirement]) for one in shown],
+        "results": [
+            *(result_of_finding(fault, rules[fault.requirement]) for fault in findings),
+            *(result(one, rules[one.key.requirement]) for one in others),
+        ],
     }  # fmt: skip
 
 
@@ -132,6 +144,50 @@ def result(judgement: Judgement, index: int) -> dict[str, Any]:
     if judgement.verdict is Verdict.KNOWN:
         made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": _reason(judgement.details)}]
     return made
+
+
+def result_of_finding(fault: TargetFault, index: int) -> dict[str, Any]:
+    """Return the SARIF result of a finding: that of its first judgement, with all places."""
+    made = result(fault.first, index)
+    others = related(fault.judgements, lambda one: _location(one, "")["physicalLocation"])
+    return made | {
+        "ruleId": fault.requirement,
+        **({"relatedLocations": others} if others else {}),
+        "properties": {**made["properties"], "rate": fault.rate, "places": [_place(one) for one in fault.judgements]},
+    }
+
+
+def _place(judgement: Judgement) -> dict[str, Any]:
+    """Return what the result of a single judgement would say."""
+    key = judgement.key
+    return {
+        "requirement": key.requirement, "check": key.check, "role": key.role, "profile": key.profile,
+        "parameters": dict(key.parameters), "verdict": judgement.verdict.value, "level": judgement.level,
+        "cause": judgement.cause, "end": judgement.end, "repeat": judgement.repeat, "evidence": judgement.evidence,
+        "fingerprint": fingerprint(judgement),
+    }  # fmt: skip
+
+
+def places(judgements: Iterable[Judgement]) -> list[Judgement]:
+    """Return one judgement for each role and check, in order."""
+    seen: dict[tuple[str, str], Judgement] = {}
+    for one in judgements:
+        seen.setdefault((one.key.role, one.key.check), one)
+    return list(seen.values())
+
+
+def related(judgements: Sequence[Judgement], physical: Callable[[Judgement], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the other checks in which the finding of the first judgement shows, as related locations."""
+    return [
+        {
+            "id": number,
+            "physicalLocation": physical(one),
+            "message": {
+                "text": f"{one.verdict.value}: {one.cause}"[:MOST_TEXT] + f" ({one.key.check}; {one.key.role})"
+            },
+        }
+        for number, one in enumerate(places(judgements)[1 : 1 + MOST_RELATED], 1)
+    ]
 
 
 def _level(verdict: Verdict) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
+from zenoh_conformance.cases.faults import TargetFault, faults
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict
 from zenoh_harness.files.known import Known, covers
 from zenoh_harness.gate.entries import PlacedEntry
@@ -44,11 +45,18 @@ class GateItem:
     block: DeviationBlock
     placed: PlacedEntry | None = None
     """The entry that it concerns."""
+    fault: TargetFault | None = None
+    """The finding whose places are `block` and others."""
 
     @property
     def first(self) -> Judgement:
         """One of the judgements."""
         return self.block.first
+
+    @property
+    def requirement(self) -> str:
+        """The requirement that it is about."""
+        return self.fault.requirement if self.fault else self.first.key.requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ class GateResult:
     """The result of comparing a run with a list."""
 
     items: tuple[GateItem, ...]
+    findings: tuple[TargetFault, ...]
+    """The new deviations, folded by cause; what is listed is never folded with what is not."""
     idle: tuple[IdleEntry, ...]
     due: tuple[PlacedEntry, ...]
     """Entries whose reason or owner is still to be written."""
@@ -77,6 +87,12 @@ class GateResult:
     beyond: tuple[DeviationBlock, ...] = ()
     """Deviations from requirements that this target need not meet: reported, and not red."""
     embargoed: int = 0
+
+    @property
+    def told(self) -> tuple[GateItem, ...]:
+        """What to report: an item for each new finding, then those that concern the list, the record or the harness."""
+        new = (GateItem(GateReason.NEW, deviations(fault.judgements)[0], fault=fault) for fault in self.findings)
+        return (*new, *(item for item in self.items if item.kind is not GateReason.NEW))
 
     @property
     def red(self) -> bool:
@@ -138,6 +154,7 @@ def compare(
     )
     return GateResult(
         items=tuple(_items(rows)),
+        findings=tuple(faults(item for reason, _, item in reasons if reason is GateReason.NEW)),
         idle=tuple(_idle(placed, public, known, set(changed) | {entry.number for entry, _ in fixed}, kind, today)),
         due=tuple(entry for entry in placed if entry.reason_is_due),
         counts=Counter(Verdict.KNOWN if is_excused else item.verdict for item, is_excused in pairs),

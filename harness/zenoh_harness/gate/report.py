@@ -14,6 +14,7 @@ from zenoh_harness.files.results import check_label
 from zenoh_harness.gate.comparison import GateItem, GateReason, GateResult
 from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.run.overload import describe_prevented
+from zenoh_harness.run.report.summary import PLACES, finding_json, places_rows
 
 MOST: Final = 8
 """Items on the screen; the summary file, JUnit and the results hold all of them."""
@@ -85,19 +86,20 @@ class GateReport:
         return self.code is Exit.NOTHING_JUDGED and self.share < 1
 
     def _number(self, kind: GateReason) -> int:
-        return sum(item.kind is kind for item in self.held.items)
+        return sum(item.kind is kind for item in self.held.told)
 
 
 def screen_lines(report: GateReport, most: int = MOST) -> Iterator[str]:
     """Yield the lines of the screen."""
     yield f"{report.title}: {report.counted}"
     yield f"Judged: {report.shares.sentence}"
-    for item in report.held.items[:most]:
+    told = report.held.told
+    for item in told[:most]:
         yield ""
         yield from _block(item, report.out)
-    if len(report.held.items) > most:
+    if len(told) > most:
         yield ""
-        yield f"and {len(report.held.items) - most} more: --summary FILE lists all of them"
+        yield f"and {len(told) - most} more: --summary FILE lists all of them"
     remarks = [remark for remark in _remarks(report) if remark != report.met_busy_machine]
     yield from ("", *remarks) if remarks else ()
     yield ""
@@ -111,7 +113,7 @@ def screen_lines(report: GateReport, most: int = MOST) -> Iterator[str]:
 
 def _block(item: GateItem, out: Path) -> Iterator[str]:
     one = item.first
-    name = one.key.requirement or one.key.check
+    name = item.requirement or one.key.check
     where = "" if one.key.profile == "default" else f", profile {one.key.profile}"
     yield f"{item.kind.value.upper():<{_WIDTH}} {name}  ({one.level}, {one.key.role}{where})"
     if item.kind is GateReason.FIXED and item.placed is not None:
@@ -135,6 +137,7 @@ def _facts(item: GateItem, out: Path) -> Iterator[tuple[str, str]]:
         since = f", expired on {placed.entry.expires}" if item.kind is GateReason.EXPIRED else ""
         yield "listed", f"{placed.entry.verdict.value}: {placed.entry.cause} ({placed.place}{since})"
     yield "seen", f"{one.verdict.value}: {plain(one.cause)}"
+    yield from ((word, plain(text)) for word, text in (places_rows(item.fault) if item.fault else ()) if text)
     if one.evidence:
         yield "evidence", str(out / one.evidence)
     if one.repeat:
@@ -187,7 +190,7 @@ def as_markdown(report: GateReport) -> str:
     rows += [f"Judged: {_cell(report.shares.sentence)}", ""]
     if report.held.items:
         rows += ["| | requirement | check | what | repeat or fix |", "|---|---|---|---|---|"]
-        rows += [_row(item, report.out) for item in report.held.items]
+        rows += [_row(item, report.out) for item in report.held.told]
         rows += ["", "To accept all of it:", "", f"    {report.update}", ""]
     if remarks := list(_remarks(report)):
         rows += [*(f"- {_cell(text)}" for text in remarks), ""]
@@ -197,8 +200,9 @@ def as_markdown(report: GateReport) -> str:
 def _row(item: GateItem, out: Path) -> str:
     one, facts = item.first, dict(_facts(item, out))
     what = f"listed {facts['listed']}; seen {facts['seen']}" if "listed" in facts else facts["seen"]
+    what += "".join(f"; {word} {facts[word]}" for word in PLACES if word in facts)
     action = _cell(facts["fix"]) if "fix" in facts else _code(facts["repeat"]) if "repeat" in facts else ""
-    role = f"{_cell(one.key.requirement)} ({one.level}, {one.key.role})"
+    role = f"{_cell(item.requirement)} ({one.level}, {one.key.role})"
     return f"| {item.kind.value} | {role} | {_cell(facts.get('check', ''))} | {_cell(what)} | {action} |"
 
 
@@ -224,6 +228,7 @@ def as_json(report: GateReport) -> dict[str, Any]:
             verdict.value: number
             for verdict, number in sorted(report.held.counts.items(), key=lambda row: row[0].value)
         },
+        "findings": [finding_json(fault) for fault in report.held.findings],
         "items": [_item_json(item) for item in report.held.items],
         "idle": [
             {"entry": one.placed.place, "name": one.placed.entry.name, "why": one.why} for one in report.held.idle

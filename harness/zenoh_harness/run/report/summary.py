@@ -140,7 +140,7 @@ def as_json(ran: Ran) -> dict[str, Any]:
         "embargoed": ran.footer.embargoed,
         "shares": shares_of(shown, ran.header.role).as_json(),
         "pages": {page: {verdict.value: n for verdict, n in counts.items()} for page, counts in by_page(shown)},
-        "findings": [_fault_json(each) for each in faults(shown)],
+        "findings": [finding_json(each) for each in faults(shown)],
         "deviations": listed,
         "departures": listed,  # the name of 0.1; goes with the next minor version
         "not_judged": [
@@ -154,7 +154,8 @@ def as_json(ran: Ran) -> dict[str, Any]:
     }
 
 
-def _fault_json(fault: TargetFault) -> dict[str, Any]:
+def finding_json(fault: TargetFault) -> dict[str, Any]:
+    """A finding for programs."""
     one = fault.first
     return {
         "verdict": one.verdict.value,
@@ -261,16 +262,24 @@ def _rows(fault: TargetFault, folder: Path) -> Iterator[tuple[str, str]]:
     yield "seen", _seen(one, was)
     yield "expected", was.get("expected", "") if _is_plain(one, was) else ""
     yield "at", f"byte {was['byte']} of the batch: {was['bytes']}" if "byte" in was else ""
-    yield "rate", fault.rate
     yield "check", one.key.check if one.key.check != one.key.requirement else ""
     yield "with", _values(fault)
-    yield "also", "; ".join(f"{other.cause} ({other.key.check})" for other in fault.others[:MOST_OTHERS])
-    told = {one.key.check, *(other.key.check for other in fault.others[:MOST_OTHERS])}
-    yield "seen by", ", ".join(check for check in fault.checks if check not in told)
-    yield "touches", ", ".join(fault.elsewhere)
+    yield from places_rows(fault)
     yield "script", str(one.details.get("script") or "")
     yield "evidence", f"{folder / one.evidence} (and .script, for zconform replay)" if one.evidence else ""
     yield "repeat", one.repeat
+
+
+PLACES: Final = ("rate", "also", "seen by", "touches")
+"""The names of what is said of the places of a finding."""
+
+
+def places_rows(fault: TargetFault) -> Iterator[tuple[str, str]]:
+    """How often and where else a finding shows, by name; empty where there is nothing to say."""
+    told = (fault.first, *fault.others[:MOST_OTHERS])
+    also = "; ".join(f"{other.cause} ({other.key.check})" for other in told[1:])
+    seen_by = ", ".join(check for check in fault.checks if check not in {one.key.check for one in told})
+    yield from zip(PLACES, (fault.rate, also, seen_by, ", ".join(fault.elsewhere)), strict=True)
 
 
 def _errata(one: Judgement) -> Iterator[str]:
