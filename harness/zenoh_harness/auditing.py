@@ -22,7 +22,7 @@ from zenoh_harness.files.evidence import FOLDER, MARK, slug
 from zenoh_harness.files.faults import FileFault, regular, unreadable
 from zenoh_harness.files.known import Known, ListedDeviation
 
-HEAD = 1 << 16
+HEAD = 1 << 20
 """Bytes of a file that are read to recognise its kind."""
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import random
 import struct
 import subprocess
@@ -15,6 +18,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_harness.cli import invoke
 from zenoh_harness.files import capture_writer, captures, conversations, flows, packets, pcap
 from zenoh_harness.files.faults import FileFault
 
@@ -261,6 +265,13 @@ LINKS = {
     "VLAN": lambda packet: ethernet(packet, b"\x81\x00\x00\x05"),
     "loopback": lambda packet: packet._replace(link=0, data=b"\x02\0\0\0" + packet.data),
     "cooked": lambda packet: packet._replace(link=113, data=bytes(14) + b"\x08\x00" + packet.data),
+    "PPP": lambda packet: packet._replace(link=9, data=b"\x00\x21" + packet.data),
+    "PPP, short protocol": lambda packet: packet._replace(link=9, data=b"\x21" + packet.data),
+    "PPP as HDLC": lambda packet: packet._replace(link=50, data=b"\xff\x03\x00\x21" + packet.data),
+    "PPPoE": lambda packet: packet._replace(link=51, data=bytes(6) + b"\x00\x21" + packet.data),
+    "PPPoE on Ethernet": lambda packet: packet._replace(
+        link=1, data=bytes(12) + b"\x88\x64" + bytes(6) + b"\x00\x21" + packet.data
+    ),
     "cooked 2": lambda packet: packet._replace(link=276, data=b"\x08\x00" + bytes(18) + packet.data),
 }
 
@@ -268,6 +279,58 @@ LINKS = {
 @pytest.mark.parametrize("link", LINKS)
 def test_links(link, tmp_path):
     assert said(read(map(LINKS[link], capture_writer.packets(session())), tmp_path).conversation) == said(session())
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_compressed_capture_is_read_as_it_is(pack, tmp_path, capsys):
+    path = tmp_path / "packed"
+    pcap.write(capture_writer.packets(session()), path)
+    whole = pack(path.read_bytes())
+    path.write_bytes(whole)
+    assert said(captures.read(path).conversation) == said(session())
+    assert [invoke([command, str(path)]) for command in ("audit", "explain")] == [0, 0], capsys.readouterr()
+
+    path.write_bytes(whole[:-30])
+    assert "cut off: the compressed file ends too early" in captures.read(path).counted
+
+
+def test_a_compressed_capture_that_is_damaged_says_so(tmp_path):
+    path = tmp_path / "packed"
+    pcap.write(capture_writer.packets(session()), path)
+    whole = path.read_bytes()
+    path.write_bytes(gzip.compress(whole[:3000]) + gzip.compress(whole[3000:])[:10] + b"\x07")
+    captured = captures.read(path)
+    assert captured.damaged and captured.conversation.events
+
+
+def checksummed(packet, flipped):
+    """The packet with other bytes in the checksum of TCP: xor, or the sum of the pseudo header that a card completes."""
+    data = bytearray(packet.data)
+    data[36] ^= flipped
+    return packet._replace(data=bytes(data))
+
+
+def left_to_the_card(packet):
+    """As Linux hands a segment to a card that completes the checksum."""
+    data, body = bytearray(packet.data), packet.data[20:]
+    sums = capture_writer.internet_checksum(data[12:20] + bytes([0, 6]) + len(body).to_bytes(2, "big"))
+    data[36:38] = (sums ^ 0xFFFF).to_bytes(2, "big")
+    return packet._replace(data=bytes(data))
+
+
+CHECKSUMS = {
+    "right": (lambda p: checksummed(p, 0), False),
+    "wrong": (lambda p: checksummed(p, 4), True),
+    "left to the card": (left_to_the_card, False),
+}
+
+
+@pytest.mark.parametrize(("change", "wrong"), CHECKSUMS.values(), ids=CHECKSUMS)
+def test_a_wrong_checksum_is_counted(change, wrong, tmp_path):
+    whole = list(capture_writer.packets(session()))
+    captured = read(map(change, whole), tmp_path)
+    assert captured.counted[captures.WRONG] == wrong * len(whole)
+    assert said(captured.conversation) == said(session())
 
 
 def test_a_link_that_is_not_read_is_told(tmp_path):
@@ -392,7 +455,7 @@ def test_what_is_not_zenoh_is_counted(tmp_path):
 
 def test_opened_never_raises():
     draw = random.Random(1)
-    for link in (0, 1, 12, 101, 113, 228, 229, 276):
+    for link in (0, 1, 9, 12, 50, 51, 101, 113, 228, 229, 276):
         for _ in range(400):
             data = bytearray(draw.randbytes(draw.randrange(80)))
             for at in (0, 4, 14, 16, 20):

@@ -37,6 +37,8 @@ from zenoh_harness.files.pcap import Capture, Packet
 
 PORTS: Final = frozenset({7446, 7447})
 """Zenoh's default ports: 7446 for scouting, 7447 for sessions."""
+WRONG: Final = "packets with a wrong checksum, which are read nevertheless"
+"""The description under which they are counted."""
 PIECES: Final = 4096
 """The most IP packets whose fragments are kept at a time until the missing ones come."""
 
@@ -107,12 +109,14 @@ def units(packets: Iterable[Packet], counted: Counter[str]) -> Iterator[Unit]:
             unit = whole(held)
             if unit is not None:
                 del pieces[found.key]
+                counted[WRONG] += unit.wrong
                 yield unit
             elif len(pieces) > PIECES:
                 counted["IP fragments whose other parts are missing"] += len(pieces.pop(next(iter(pieces))))
         elif isinstance(found, str):
             counted[f"packets of something else ({found})"] += 1
         else:
+            counted[WRONG] += found.wrong
             yield found
     if pieces:
         counted["IP fragments whose other parts are missing"] += sum(map(len, pieces.values()))

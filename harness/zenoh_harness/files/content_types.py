@@ -7,6 +7,7 @@ import re
 from enum import Enum
 
 from zenoh_harness.files.pcap import is_capture
+from zenoh_harness.files.unpacking import inside
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _ODD = re.compile(r"[0-9a-fA-F]+")
@@ -50,7 +51,7 @@ def content_type(data: bytes) -> ContentType:
     if is_capture(data):
         return ContentType.CAPTURE
     if data.startswith(COMPRESSED):
-        return ContentType.COMPRESSED
+        return ContentType.CAPTURE if is_capture(inside(data)) else ContentType.COMPRESSED
     try:
         text = data.decode("ascii").strip()
     except UnicodeDecodeError:

@@ -20,6 +20,8 @@ FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 """Flags of a TCP segment."""
 TCP, UDP = 6, 17
 IPV4, IPV6 = 0x0800, 0x86DD
+PPPOE: Final = 0x8864
+"""Ethernet type of a PPPoE session (RFC 2516, 4): six bytes before the PPP frame."""
 _VLANS: Final = frozenset({0x8100, 0x88A8, 0x9100})
 _V6_OPTIONS: Final = frozenset({0, 43, 60, 135})
 """IPv6 extension headers that are skipped: hop-by-hop options, routing, destination options, mobility (RFC 8200, 4)."""
@@ -48,6 +50,8 @@ class Unit(NamedTuple):
     """Identification field of IPv4; 0 for IPv6."""
     packets: tuple[int, ...] = ()
     """Numbers of all its packets, if IP had fragmented it."""
+    wrong: bool = False
+    """Whether its checksum is wrong; one that was left to the network card is not."""
 
 
 class IpFragment(NamedTuple):
@@ -72,6 +76,8 @@ def opened(packet: Packet) -> Unit | IpFragment | str:
     kind, at = step(packet.data)
     while kind in _VLANS and len(packet.data) >= at + 4:
         kind, at = int.from_bytes(packet.data[at + 2 : at + 4], "big"), at + 4
+    if kind == PPPOE:
+        kind, at = _ppp(packet.data, at + 6)
     if kind == IPV4:
         return _ipv4(packet, at)
     if kind == IPV6:
@@ -137,9 +143,22 @@ def _loopback(data: bytes) -> tuple[int, int]:
     return _bare(data[4:])[0], 4
 
 
+def _ppp(data: bytes, at: int = 0) -> tuple[int, int]:
+    """Skip address and control, which may be left out, and the protocol, whose first byte may be (RFC 1661, 2 and 6.5)."""
+    at += 2 if data[at : at + 2] == b"\xff\x03" else 0
+    size = 1 if data[at : at + 1] and data[at] & 1 else 2
+    return _PPP.get(int.from_bytes(data[at : at + size], "big"), len(data[at : at + 1])), at + size
+
+
+def _pppoe(data: bytes) -> tuple[int, int]:
+    return _ppp(data, 6)
+
+
+_PPP: Final = {0x21: IPV4, 0x57: IPV6}
+"""Protocol of PPP to the Ethernet type of the same content."""
 _LINKS: Final[Mapping[int, Callable[[bytes], tuple[int, int]]]] = {
     0: _loopback, 108: _loopback, 1: _ethernet, 12: _bare, 14: _bare, 101: _bare,
-    113: _linux_cooked, 228: _bare, 229: _bare, 276: _linux_cooked2,
+    9: _ppp, 50: _ppp, 51: _pppoe, 113: _linux_cooked, 228: _bare, 229: _bare, 276: _linux_cooked2,
 }  # fmt: skip
 """Link type to the function that reads its header: returns the Ethernet type of the content and its offset.
 
@@ -202,13 +221,35 @@ def _transport(
         if head < 20:
             return "a bad TCP header"
         payload = body[head:]
+        wrong = not missing and _is_wrong(body, 16, protocol, source, target)
         return Unit(number, time, TCP, endpoint(source, from_), endpoint(target, to), payload,
-                    missing if head <= len(body) else 0, seq, ack, flags, ident)  # fmt: skip
+                    missing if head <= len(body) else 0, seq, ack, flags, ident, wrong=wrong)  # fmt: skip
     if protocol == UDP:
         if len(body) < 8:
             return "cut before its UDP header"
         from_, to, size = struct.unpack_from(">HHH", body)
         payload = body[8 : size or None]
         missing = max(0, size - 8 - len(payload)) if size else missing
-        return Unit(number, time, UDP, endpoint(source, from_), endpoint(target, to), payload, missing, 0, 0, 0, ident)
+        wrong = not missing and _is_wrong(body[: size or None], 6, protocol, source, target)
+        return Unit(number, time, UDP, endpoint(source, from_), endpoint(target, to), payload, missing,
+                    ident=ident, wrong=wrong)  # fmt: skip
     return "neither TCP nor UDP"
+
+
+def _is_wrong(body: bytes, at: int, protocol: int, source: str, target: str) -> bool:
+    """Return whether the checksum at `at` is neither right, nor zero, nor that of the pseudo header alone: a card completes those.
+
+    A sum of 16-bit words with end-around carry is the whole number modulo 0xffff (RFC 1071, 2).
+    """
+    begin = _addresses(source, target) + protocol + len(body)
+    number = int.from_bytes(body, "big") << 8 * (len(body) % 2)
+    if not any(body[at : at + 2]):
+        return False
+    partial = begin - int.from_bytes(body[at : at + 2], "big")  # some drivers leave the length to the card, too
+    return all(left % 0xFFFF for left in (begin + number, partial, partial - len(body)))
+
+
+@lru_cache(maxsize=4096)
+def _addresses(source: str, target: str) -> int:
+    """Return both addresses of the pseudo header as one number."""
+    return int.from_bytes(ip_address(source).packed + ip_address(target).packed, "big")

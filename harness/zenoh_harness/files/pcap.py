@@ -1,4 +1,4 @@
-"""Read and write capture files, pcap and pcapng. `packets.py` reads the content of the packets.
+"""Read and write capture files, pcap and pcapng, also compressed ones. `packets.py` reads the content of the packets.
 
 No library is used: those with a suitable licence assume one link type for a file, and lose the original length of a packet
 that the capture cut. A file may be cut off anywhere: its complete packets are read, and `Capture.cut` states the place.
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-from zenoh_harness.files.faults import FileFault, regular, unreadable
+from zenoh_harness.files.faults import FileFault, unreadable
+from zenoh_harness.files.unpacking import BENT, unpacked
 
 PCAP: Final = {b"\xd4\xc3\xb2\xa1": ("<", 1_000), b"\xa1\xb2\xc3\xd4": (">", 1_000),
                b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1)}  # fmt: skip
@@ -64,8 +65,12 @@ class Capture:
     def __iter__(self) -> Iterator[Packet]:
         """Yield the packets, in order. Raises FileFault if the file is no capture or cannot be read."""
         try:
-            with regular(self.path).open("rb") as source:
+            with unpacked(self.path) as source:
                 yield from self.packets(source)
+        except EOFError:
+            self.cut = "the compressed file ends too early"
+        except BENT as why:
+            self.cut, self.damaged = f"the compressed file cannot be unpacked: {why}", True
         except OSError as why:
             raise unreadable(self.path, why) from why
 

@@ -19,10 +19,11 @@ from typing import Any, Final
 
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files.pcap import is_capture
+from zenoh_harness.files.unpacking import BENT, unpacked
 
 from .audit import AuditRow, Listener, counted_rows
 from .captures import capture_id
-from .packets import PacketRow, names, opened_file
+from .packets import PacketRow, names
 from .traffic import by_flow
 
 IDLE: Final = 3600 * 10**9
@@ -132,9 +133,9 @@ def arrived(folder: Path, settled: float = SETTLED) -> list[str]:
 def kind_of(path: str) -> str:
     """`capture`, `results`, or `other` for what is left alone."""
     try:
-        with opened_file(path) as source:
+        with unpacked(Path(path)) as source:
             head = source.read(64)
-    except (OSError, EOFError):
+    except (OSError, EOFError, *BENT):
         return "other"
     return "capture" if is_capture(head) else "results" if head.startswith(b'{"type":"header"') else "other"
 

@@ -6,25 +6,23 @@ counted by its reason, one row a span; a file that ends too early says where.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import marshal
 import mmap
 import struct
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
-from zenoh_harness.files.faults import FileFault, regular
+from zenoh_harness.files.captures import WRONG
+from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.flows import flow_key
 from zenoh_harness.files.packets import IpFragment, Unit, opened
 from zenoh_harness.files.pcap import PCAP, PCAPNG, Capture, is_capture
+from zenoh_harness.files.unpacking import BENT, unpacked
 
 PLACES: Final = 40
 """Bits of a place that number the packet; those above number the file."""
@@ -35,7 +33,6 @@ GATHERED: Final = 8 << 20
 """Bytes of packets that are held to be gathered by flow."""
 OVERHEAD: Final = 300
 """Bytes of a packet's row beside its payload."""
-_COMPRESSED: Final[dict[bytes, Callable[..., Any]]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
 class PacketRow(NamedTuple):
@@ -47,8 +44,8 @@ class PacketRow(NamedTuple):
     time: int
     """Nanoseconds since 1970."""
     kind: str
-    """`unit`, `piece` (an IP fragment), `other` (`amount` packets of something else), `cut` (the file ends too early), `damaged` (what
-    follows, or the file, cannot be read);
+    """`unit`, `piece` (an IP fragment), `other` (`amount` packets of something else), `wrong` (`amount` packets with a wrong
+    checksum), `cut` (the file ends too early), `damaged` (what follows, or the file, cannot be read);
     `flow`: what is kept of a flow from earlier files, before all its packets."""
     hosts: str
     """The two addresses, sorted: all that belongs together has the same."""
@@ -103,23 +100,13 @@ def in_order(paths: Iterable[str]) -> list[str]:
 
     def began(path: str) -> tuple[int, str]:
         try:
-            with opened_file(path) as source:
+            with unpacked(Path(path)) as source:
                 first = next(Capture(Path(path)).packets(source), None)
-        except (FileFault, OSError, EOFError, lzma.LZMAError, zlib.error):
+        except (FileFault, OSError, EOFError, *BENT):
             first = None
         return (first.time if first else 1 << 63, path)
 
     return sorted(paths, key=began)
-
-
-def opened_file(path: str) -> IO[bytes]:
-    """The file, unpacked where it is compressed (gzip, bzip2, xz). Raises OSError."""
-    with regular(Path(path)).open("rb") as source:
-        head = source.read(6)
-    for magic, opener in _COMPRESSED.items():
-        if head.startswith(magic):
-            return opener(path, "rb")  # type: ignore[no-any-return]
-    return regular(Path(path)).open("rb")
 
 
 def spans(path: str, index: int, size: int = SPAN) -> list[Span]:
@@ -188,7 +175,7 @@ def rows(span: Span) -> Iterator[PacketRow]:
     other: Counter[str] = Counter()
     capture = Capture(Path(span.path))
     first = (span.index << PLACES) + span.number
-    why, kind, number = "", "", 0
+    why, kind, number, wrong = "", "", 0, 0
     try:
         with _source(span) as source:
             for packet in capture.packets(source):
@@ -196,6 +183,7 @@ def rows(span: Span) -> Iterator[PacketRow]:
                 number = packet.number
                 place = first + number
                 if isinstance(found, Unit):
+                    wrong += found.wrong
                     yield _unit(span.path, place, found)
                 elif isinstance(found, IpFragment):
                     yield _piece(span.path, place, found)
@@ -205,10 +193,12 @@ def rows(span: Span) -> Iterator[PacketRow]:
         why, kind = fault.why, "damaged"
     except EOFError as fault:
         why = f"cannot be read on after packet {span.number + number}: {fault}"
-    except (OSError, lzma.LZMAError, zlib.error) as fault:
+    except (OSError, *BENT) as fault:
         why, kind = f"cannot be read on after packet {span.number + number}: {fault}", "damaged"
     for reason, count in sorted(other.items()):
         yield _without(span.path, first, "other", count, reason)
+    if wrong:
+        yield _without(span.path, first, "wrong", wrong, WRONG)
     if capture.cut or why:
         yield _without(span.path, first, "damaged" if kind or capture.damaged else "cut", 1, capture.cut or why)
 
@@ -239,7 +229,7 @@ def scattered(packed: bytes) -> Iterator[PacketRow]:
 
 def _source(span: Span) -> IO[bytes]:
     if span.end < 0 and not span.begin:
-        return opened_file(span.path)
+        return unpacked(Path(span.path))
     source = Path(span.path).open("rb")  # noqa: SIM115 - closed by the part that is made of it
     return io.BufferedReader(_Part(source, span), 1 << 18)
 
@@ -325,7 +315,7 @@ def captures(places: Iterable[Path]) -> list[str]:
 
 def _is_capture(file: Path) -> bool:
     try:
-        with opened_file(str(file)) as source:
+        with unpacked(file) as source:
             return is_capture(source.read(4))
-    except (OSError, EOFError, lzma.LZMAError, zlib.error):
+    except (OSError, EOFError, *BENT):
         return False

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from zenoh_conformance.reading.connection import ConnectionDecoder, Seen
 from zenoh_conformance.reading.conversation import Connection, Event, Happened
-from zenoh_harness.files.captures import PORTS, FlowConnections, heard
+from zenoh_harness.files.captures import PORTS, WRONG, FlowConnections, heard
 from zenoh_harness.files.flows import connections
 from zenoh_harness.files.packets import IpFragment, Unit, whole
 
@@ -131,24 +131,32 @@ def heard_all(
                 yield said
 
 
+def _what(row: PacketRow) -> str:
+    """The description under which a row without bytes is counted."""
+    if row.kind == "wrong":
+        return row.why
+    return (
+        f"packets of something else ({row.why})"
+        if row.kind == "other"
+        else f"{BROKEN[row.kind]}: {row.file}: {row.why}"
+    )
+
+
 def _whole(rows: Iterable[PacketRow], counted: Counter[str]) -> dict[str, list[Unit]]:
     """Units of the fragments, by flow; fragments without the others are counted, and so is what is no packet of ours."""
     pieces: defaultdict[object, list[IpFragment]] = defaultdict(list)
     made: defaultdict[str, list[Unit]] = defaultdict(list)
     for row in rows:
         if row.kind != "piece":
-            is_other = row.kind == "other"
-            counted["packets"] += row.amount if is_other else 0
-            what = (
-                f"packets of something else ({row.why})" if is_other else f"{BROKEN[row.kind]}: {row.file}: {row.why}"
-            )
-            counted[what] += row.amount
+            counted["packets"] += row.amount if row.kind == "other" else 0
+            counted[_what(row)] += row.amount
             continue
         key = (row.source, row.target, row.protocol, row.ident)
         held = pieces[key]
         held.append(IpFragment(row.place, row.time, key, row.at, row.last, row.payload, row.missing))
         unit = whole(held)
         if unit is not None:
+            counted[WRONG] += unit.wrong
             del pieces[key]
             made[names(unit.protocol, unit.source, unit.target)[1]].append(unit)
     missing = sum(map(len, pieces.values()))
