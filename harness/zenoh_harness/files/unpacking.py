@@ -23,7 +23,7 @@ def unpacked(path: Path) -> IO[bytes]:
     """Return the open file, which is unpacked while it is read if it is compressed. Raises OSError."""
     with regular(path).open("rb") as source:
         opener = _opener(source.read(6))
-    return regular(path).open("rb") if opener is None else opener(path, "rb")  # type: ignore[no-any-return]
+    return regular(path).open("rb") if opener is None else opener(path, "rb")
 
 
 def inside(data: bytes, size: int = 4) -> bytes:
