@@ -33,7 +33,7 @@ ALSO = (
     "session-establishment/unknown-version-is-unsupported", "session-establishment/resolution-not-raised",
     "session-establishment/cookie-must-match", "session-establishment/cookie-prevents-replay",
     "session-establishment/init-zid", "session-establishment/init-zid-length", "session-establishment/init-flag-s",
-    "session-establishment/init-field-order", "close/malformed-is-invalid", "close/own-zid-is-connection-to-self",
+    "close/malformed-is-invalid", "close/own-zid-is-connection-to-self",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 NEEDS = ("several-links", "several-sessions")
@@ -160,7 +160,7 @@ class Establishment(Living):
         self.reach(State.INIT_ACKED, PLAIN)
         seen = link.us.next(0)
         right, got = seen is None or seen.kind == "close", link.us.text_of(seen)
-        with link.us.about("session-establishment/init-field-order"):
+        with link.us.about("primitives/truncated-is-refused"):
             link.us.require(right, expected="no answer", got=got, step="await-init: half a batch")
         self.over(link, SessionInput.LINK_END)
 

@@ -151,10 +151,10 @@ UNACCEPTABLE: dict[State, tuple[Wrong, ...]] = {
         Wrong(lambda link, value: packed(link.us.init_syn(), 3), "primitives/whatami-3-refused", *MALFORMED),
         Wrong(
             lambda link, value: segments(link.us.init_syn()).replace("init.zid", bytes(len(link.us.zid))),
-            f"{SE}/init-packed-byte",
+            f"{SE}/init-zid",
             *MALFORMED,
         ),
-        Wrong(lambda link, value: cut(link.us.init_syn(exts=()), value), f"{SE}/init-field-order", *MALFORMED),
+        Wrong(lambda link, value: cut(link.us.init_syn(exts=()), value), "primitives/truncated-is-refused", *MALFORMED),
         Wrong(
             lambda link, value: odd(link.us.init_syn(), value, mandatory=True),
             "primitives/unknown-mandatory-rejected",
@@ -178,7 +178,7 @@ UNACCEPTABLE: dict[State, tuple[Wrong, ...]] = {
             f"{SE}/initial-sn-out-of-range-refused",
             listed=True,
         ),
-        Wrong(lambda link, value: cut(_opening(link), value), f"{SE}/open-field-order"),
+        Wrong(lambda link, value: cut(_opening(link), value), "primitives/truncated-is-refused"),
         Wrong(
             lambda link, value: odd(_opening(link), value, mandatory=True),
             "primitives/unknown-mandatory-rejected",

@@ -219,7 +219,8 @@ class Dialogue(Speaker):
     ) -> Refusal:  # fmt: skip
         """The target refuses, here and now: CLOSE (for one of these reasons), or the link's end (unless `by_close`).
 
-        Silence, or any other message (`never` is the one that would be belief), deviates.
+        Silence, or any other message (`never` is the one that would be belief), deviates. An initiator may also wait for another
+        answer where `never` is its next step: no page says when it gives up (session-establishment#overview binds the responder).
         """
         allowed = (reason,) if isinstance(reason, int) else reason
         for seen in self.stream(within):
@@ -228,7 +229,8 @@ class Dialogue(Speaker):
                 return Refusal(seen.message.reason, self.end())
             if not isinstance(seen.message, KeepAlive):
                 self.deviate(expected=refusals(allowed, by_close), got=self.text_of(seen, never), step=f"stage {stage}")
-        if self.ended is None or by_close:
+        may_wait = self.wire.side is Side.RESPONDER and never is not None and allowed is None
+        if (self.ended is None and not may_wait) or by_close:
             self.deviate(expected=refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
         return Refusal(None, self.end())
 

@@ -18,6 +18,7 @@ PERMITTED = [
     ("query-ends/a-query-ends-at-its-timeout", "ends-queries-long-after-their-timeout"),
     ("query-targets/complete-is-said-of-its-own-key", "asks-who-is-complete-for-a-part"),
     ("establishment-states/silence-is-not-answered", "gives-up-handshakes-for-expired"),
+    ("initiator-init-ack/nothing-but-init-ack-is-followed", "waits-for-another-answer"),
 ]
 FORBIDDEN = [
     (COOKIE, "believes-any-cookie"),

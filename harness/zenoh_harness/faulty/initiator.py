@@ -88,14 +88,11 @@ fault(
 )
 fault(
     "initiator-waits-for-the-right-answer",
-    "Ignores a message that is not due.",
+    "Ignores a message that is not due, also where OpenAck is.",
     on_message=lambda node, base, link, seen: (
         base() if link.live or node.is_due(link, seen.message) or isinstance(seen.message, Close) else None
     ),
-    caught_by=(
-        "initiator-init-ack/nothing-but-init-ack-is-followed",
-        "initiator-open-ack/nothing-but-open-ack-activates",
-    ),
+    caught_by="initiator-open-ack/nothing-but-open-ack-activates",
     also={"establishment-order/*": "in both roles"},
 )
 fault(

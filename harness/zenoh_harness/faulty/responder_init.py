@@ -132,9 +132,8 @@ fault(
     "answers-unasked-qos",
     "Sends InitAck with QoS though InitSyn had none.",
     answer_exts=lambda: sane.offers("QoS"),
-    caught_by=("establishment-sane/qos-is-settled-by-both", "law/qos-needs-both"),
+    caught_by="law/qos-needs-both",
     also={
-        "law/qos-needs-both": "the law sees it too",
         "law/qos-answered-in-kind": "the peer offers QoSLink there",
         "establishment-extensions/qos-and-qos-link-*": "the peer offers QoSLink there",
         "establishment-limits/the-right-password-is-let-in": "its InitAck has no challenge",

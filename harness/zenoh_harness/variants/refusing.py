@@ -5,7 +5,8 @@ from __future__ import annotations
 from zenoh_conformance.messages import Close, Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.reading.kinds import reason_code
+from zenoh_conformance.reading.kinds import InitAck, reason_code
+from zenoh_conformance.tables.session import State
 from zenoh_harness.reference import (
     EXPIRED,
     GENERIC,
@@ -109,6 +110,16 @@ row(
     settings={"handshake_s": 1.0},
     on_time=lambda node, base, link: (
         base() if link.live or node.now - link.opened_at < node.config.handshake_s else node.refuse(link, EXPIRED)
+    ),
+)
+
+
+row(
+    "waits-for-another-answer",
+    "As initiator, takes no notice of what is no InitAck where one is due, and waits for it.",
+    permitted="session-establishment#overview: a refusal by CLOSE binds the responder; no page says when an initiator gives up",
+    on_message=lambda base, link, seen: (
+        None if link.state is State.INIT_SENT and not InitAck.matches(seen.message) and seen.kind != "close" else base()
     ),
 )
 

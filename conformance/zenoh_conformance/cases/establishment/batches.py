@@ -59,7 +59,8 @@ def a_proposal_that_stops_is_not_answered(scene: Scene, *, kept: int) -> None:
     other = scene.dialogue("other")
     other.ask(other.init_syn(), expect=InitAck, step="not reached: another link")
     seen = us.next(0)
-    us.require(seen is None or seen.kind == "close", expected="no answer", got=us.text_of(seen), step="stage init")
+    with us.about("primitives/truncated-is-refused"):
+        us.require(seen is None or seen.kind == "close", expected="no answer", got=us.text_of(seen), step="stage init")
 
 
 @case(
@@ -80,7 +81,8 @@ def a_batch_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
 
     us.send(whole[: min(kept, len(whole) - 1)])
 
-    us.expect_refusal("init", never=InitAck)
+    with us.about("primitives/truncated-is-refused"):
+        us.expect_refusal("init", never=InitAck)
 
 
 @case(
@@ -101,7 +103,8 @@ def an_open_that_is_cut_in_its_cookie_is_refused(scene: Scene, *, kept: int) -> 
 
     us.send(whole[: min(kept, len(whole) - 1)])
 
-    us.expect_refusal("open", never=OpenAck)
+    with us.about("primitives/truncated-is-refused"):
+        us.expect_refusal("open", never=OpenAck)
 
 
 @case(

@@ -113,7 +113,8 @@ def a_zid_longer_than_the_message_is_refused(scene: Scene, *, length: int) -> No
 
     us.send(bytes([0x01, sane.VERSION, packed]) + b"\x5a" * (length - 1))
 
-    us.expect_refusal("init", never=InitAck)
+    with us.about("primitives/truncated-is-refused"):
+        us.expect_refusal("init", never=InitAck)
 
 
 @case("session-establishment/refusal-is-close", needs=("several-links",), control=a_sane_handshake_is_accepted)

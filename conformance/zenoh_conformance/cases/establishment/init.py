@@ -185,7 +185,7 @@ def a_zid_of_zero_is_refused(scene: Scene) -> None:
 
     us.send(syn.replace("init.zid", bytes(len(us.zid))))
 
-    with allowed_as_written("zid-zero-refused", InitAck.name):
+    with us.about("session-establishment/init-zid"), allowed_as_written("zid-zero-refused", InitAck.name):
         us.expect_refusal("init", never=InitAck)
 
 
@@ -207,7 +207,8 @@ def a_cut_proposal_is_refused(scene: Scene, *, cut: int) -> None:
 
     us.send(whole[: max(1, len(whole) - cut)])
 
-    us.expect_refusal("init", never=InitAck)
+    with us.about("primitives/truncated-is-refused"):
+        us.expect_refusal("init", never=InitAck)
 
 
 @case(

@@ -81,7 +81,8 @@ def a_cut_open_is_refused(scene: Scene, *, kept: int) -> None:
 
     us.send(whole[:kept])
 
-    us.expect_refusal("open", never=OpenAck)
+    with us.about("primitives/truncated-is-refused"):
+        us.expect_refusal("open", never=OpenAck)
 
 
 @case("session-establishment/initial-sn-random", control=a_sane_handshake_is_accepted)

@@ -90,7 +90,8 @@ def the_first_fragment_is_marked(scene: Scene, *, patch: int) -> None:
 
         marked = [any(isinstance(mark, First) for mark in piece.exts) for piece in until_whole(us)]
         us.require(marked[0], expected="First on the first fragment", got="none", step="fragment.exts.first")
-        us.require(not any(marked[1:]), expected="no other First", got="another", step="fragment.exts.first")
+        with us.about("message-reference/fragment-ext-first"):
+            us.require(not any(marked[1:]), expected="First on no other", got="another", step="fragment.exts.first")
 
 
 @case(

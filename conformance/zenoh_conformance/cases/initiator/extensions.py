@@ -81,7 +81,7 @@ def an_unknown_mandatory_extension_of_init_ack_is_refused(scene: Scene, *, id: i
 
         target  InitSyn
         us      InitAck (an unknown mandatory extension)
-        target  Close, or the link ends; never OpenSyn
+        target  Close, or the link ends, or nothing; never OpenSyn
     """
     us = scene.dialogue()
 

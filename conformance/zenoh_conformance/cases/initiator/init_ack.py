@@ -103,7 +103,7 @@ def a_raised_resolution_is_refused(scene: Scene, *, field: str) -> None:
 
         target  InitSyn (resolution)
         us      InitAck (FSN or RID one step higher)
-        target  Close, or the link ends; never OpenSyn
+        target  Close, or the link ends, or nothing; never OpenSyn
     """
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
@@ -128,17 +128,17 @@ def _ext(us: Dialogue, syn: Init, *, mandatory: bool) -> Init:
 
 
 WRONG_ACKS: dict[str, tuple[str, Callable[[Dialogue, Init], Sendable]]] = {
-    "role-3": ("init-whatami", _packed_role_3),
+    "role-3": ("primitives/whatami-3-refused", _packed_role_3),
     "zid-zero": (
-        "init-zid",
+        "session-establishment/init-zid",
         lambda us, syn: segments(us.init_ack(syn)).replace("init.zid", bytes(len(us.zid))),
     ),
-    "unknown-mandatory": ("unknown-mandatory-rejected", lambda us, syn: _ext(us, syn, mandatory=True)),
+    "unknown-mandatory": ("primitives/unknown-mandatory-rejected", lambda us, syn: _ext(us, syn, mandatory=True)),
     "no-cookie-field": (
-        "init-cookie",
+        "primitives/truncated-is-refused",
         lambda us, syn: segments(us.init_ack(syn, exts=Exts())).cut("init.cookie"),
     ),
-    "cut": ("init-field-order", lambda us, syn: segments(us.init_ack(syn)).join()[:6]),
+    "cut": ("primitives/truncated-is-refused", lambda us, syn: segments(us.init_ack(syn)).join()[:6]),
 }
 """What is wrong in InitAck: the rule that it breaks, under which an initiator that goes on is filed, and the message."""
 
@@ -156,7 +156,7 @@ def a_wrong_answer_is_refused(scene: Scene, *, what: str) -> None:
 
         target  InitSyn
         us      InitAck (one thing wrong)
-        target  Close, or the link ends; never OpenSyn
+        target  Close, or the link ends, or nothing; never OpenSyn
     """
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
@@ -164,8 +164,7 @@ def a_wrong_answer_is_refused(scene: Scene, *, what: str) -> None:
     rule, wrong = WRONG_ACKS[what]
     us.send(wrong(us, syn))
 
-    page = "primitives" if what == "unknown-mandatory" else "session-establishment"
-    with us.about(f"{page}/{rule}"), allowed_as_written("zid-zero-refused" if what == "zid-zero" else "", OpenSyn.name):
+    with us.about(rule), allowed_as_written("zid-zero-refused" if what == "zid-zero" else "", OpenSyn.name):
         us.expect_refusal("init", never=OpenSyn)
 
 
@@ -206,7 +205,7 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
 
         target  InitSyn
         us      any other message
-        target  Close, or the link ends; never OpenSyn
+        target  Close, or the link ends, or nothing; never OpenSyn
     """
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
