@@ -23,7 +23,7 @@ from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import SIDES, Side
 from zenoh_conformance.reading.names import Names, is_of_a_scene
-from zenoh_conformance.tables.forwarding import KEY, KIND, Row, Sentence, extension_of, only, rows_of, sentences
+from zenoh_conformance.tables.forwarding import KEY, KIND, Row, Sentence, columns_of, extension_of, only, sentences
 
 MOST: Final = 256
 """Origins that are remembered for one key, or for one query."""
@@ -53,8 +53,25 @@ class Origin:
     chain: str
     key: str
     message: Any
+    values: tuple[Any, ...]
+    """Of each of its columns."""
+    kept: tuple[Any, ...]
+    """Its kind, its key and the values that a router must keep: two messages that differ in it are no pair."""
     taken: set[bytes] = field(default_factory=set)
     """The ZenohIDs to which the node has forwarded it."""
+
+    def open_to(self, receiver: bytes) -> bool:
+        """Whether it may still be forwarded to a node."""
+        return self.sender != receiver and receiver not in self.taken
+
+
+def origin_of(hop: Hop, kind: str, message: Any) -> Origin:
+    """A message as it was seen on its way."""
+    chain = chain_of(kind, message)
+    columns = columns_of(chain)
+    values = columns.read(message)
+    kept = (chain, hop.key, *[values[at] for at in columns.kept])
+    return Origin(hop.sender, chain, hop.key, message, values, kept)
 
 
 @dataclass(slots=True)
@@ -62,19 +79,31 @@ class Origins:
     """What a node received for one key, or in answer to one query."""
 
     of: deque[Origin] = field(default_factory=deque)
+    by_kept: dict[tuple[Any, ...], list[Origin]] = field(default_factory=dict)
+    """The same ones, by what a router must keep of them."""
     forgot: bool = False
     """Some are no longer remembered."""
 
     def add(self, origin: Origin) -> None:
         """Remember one, and forget the oldest past the bound."""
         self.of.append(origin)
+        self.by_kept.setdefault(origin.kept, []).append(origin)
         if len(self.of) > MOST:
-            self.of.popleft()
             self.forgot = True
+            kept = self.of.popleft().kept
+            del self.by_kept[kept][0]
+            if not self.by_kept[kept]:
+                del self.by_kept[kept]
 
     def open_to(self, receiver: bytes) -> list[Origin]:
         """Those that may still be forwarded to a node."""
-        return [origin for origin in self.of if origin.sender != receiver and receiver not in origin.taken]
+        return [origin for origin in self.of if origin.open_to(receiver)]
+
+    def whole(self, copy: Origin, receiver: bytes) -> list[Origin]:
+        """Those of which the copy has everything that it must have: the ones that it equals, or else all of them."""
+        alike = [each for each in self.by_kept.get(copy.kept, ()) if each.open_to(receiver)]
+        equal = [each for each in alike if is_equal(each, copy)]
+        return equal or [each for each in alike if not differing(each, copy)]
 
 
 Place = tuple[Any, ...]
@@ -171,52 +200,50 @@ class Forwarding(Law):
     def on_push(self, seen: Seen, push: Push) -> None:
         hop = self.hop(seen, push)
         if hop is not None:
-            place = ("push", hop.key)
-            self.pair(hop, place, push)
-            self.nodes[hop.receiver].at(place).add(Origin(hop.sender, chain_of("push", push), hop.key, push))
+            place, origin = ("push", hop.key), origin_of(hop, "push", push)
+            self.pair(hop, place, origin)
+            self.nodes[hop.receiver].at(place).add(origin)
 
     def on_request(self, seen: Seen, request: Request) -> None:
         hop = self.hop(seen, request)
         if hop is None:
             return
-        place = ("request", hop.key)
-        alike = self.pair(hop, place, request)
+        place, origin = ("request", hop.key), origin_of(hop, "request", request)
+        alike = self.pair(hop, place, origin)
         node = self.nodes[hop.sender]
         node.asked[hop.receiver, request.id] = tuple((each.sender, each.message.id) for each in alike)
         if len(node.asked) > MOST_PLACES:
             node.asked.popitem(last=False)
         far = self.nodes[hop.receiver]
         far.places.pop(("response", hop.sender, request.id), None)
-        far.at(place).add(Origin(hop.sender, "request.query", hop.key, request))
+        far.at(place).add(origin)
 
     def on_response(self, seen: Seen, response: Response) -> None:
         hop = self.hop(seen, response)
         if hop is None:
             return
-        self.pair(hop, ("response", hop.receiver, response.id), response)
+        origin = origin_of(hop, "response", response)
+        self.pair(hop, ("response", hop.receiver, response.id), origin)
         node = self.nodes[hop.receiver]
-        origin = Origin(hop.sender, chain_of("response", response), hop.key, response)
         for querier, number in node.asked.get((hop.sender, response.id), ()):
             node.at(("response", querier, number)).add(origin)
 
     # -- pairs
 
-    def pair(self, hop: Hop, place: Place, message: Any) -> Sequence[Origin]:
+    def pair(self, hop: Hop, place: Place, copy: Origin) -> Sequence[Origin]:
         """Pair a message with its origin and judge the pair. Returns the origins from which it may come."""
         node = self.nodes[hop.sender]
         if len(node.neighbours) < 2:
             return ()
         origins = node.places.get(place)
+        if origins is not None and (whole := origins.whole(copy, hop.receiver)):
+            whole[0].taken.add(hop.receiver)
+            self.judge(hop.seen, whole[0], copy, ())
+            return whole
         candidates = origins.open_to(hop.receiver) if origins is not None else []
-        copy = Origin(hop.sender, chain_of(place[0], message), hop.key, message)
         if origins is None or not candidates:
             self._judge_astray(hop, place, copy)
             return ()
-        equal = [each for each in candidates if is_equal(each, copy)]
-        if equal:
-            equal[0].taken.add(hop.receiver)
-            self.judge(hop.seen, equal[0], copy, ())
-            return equal
         scored = [(differing(each, copy), each) for each in candidates]
         least = min(score(rows) for rows, _ in scored)
         alike = [(rows, each) for rows, each in scored if score(rows) == least]
@@ -284,15 +311,20 @@ def differing(origin: Origin, copy: Origin) -> list[Row]:
     found = [] if origin.key == copy.key else [only(origin.chain, KEY)]
     if origin.chain != copy.chain:
         return [*found, only(origin.chain, KIND)]
-    came, went = origin.message, copy.message
-    return found + [row for row, read in rows_of(copy.chain) if not row.holds(read(came), read(went))]
+    if origin.values == copy.values:
+        return found
+    pairs = zip(columns_of(copy.chain).rows, origin.values, copy.values, strict=True)
+    return found + [row for row, came, went in pairs if came != went and not row.holds(came, went)]
 
 
 def expectation(row: Row, origin: Origin, copy: Origin) -> tuple[str, str]:
     """What is expected of a field, and what came, for a cause."""
-    read = dict(rows_of(origin.chain)).get(row)
-    if read is None or read(origin.message):
-        return "what was received", "another" if read is None or read(copy.message) else "none"
+    rows = columns_of(origin.chain).rows
+    if row not in rows:
+        return "what was received", "another"
+    at = rows.index(row)
+    if origin.values[at]:
+        return "what was received", "another" if copy.values[at] else "none"
     return "none", "one that was not received"
 
 
@@ -316,7 +348,7 @@ def subjects_of(chain: str, there: tuple[Any, ...]) -> tuple[Sentence, ...]:
     """The sentences that have something to judge where this is there: kind, key and QoS always are, a default is."""
     *classes, parameters, mode = there
     found = {only(chain, KEY).sentence: None}
-    for row in (row for row, _ in rows_of(chain) if row.is_judged):
+    for row in (row for row in columns_of(chain).rows if row.is_judged):
         cls, name = extension_of(row.path), row.path.rpartition(".")[2]
         needed = {"parameters": parameters, "consolidation": mode}.get(name, True)
         if (cls is QoS or cls in classes) if cls is not None else needed:

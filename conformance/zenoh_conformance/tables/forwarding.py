@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from itertools import groupby
+from types import SimpleNamespace
 from typing import Any, Final
 
 from zenoh_conformance.messages import (
@@ -27,7 +29,7 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.messages.network import NodeId, QoS, TimestampExt, TsStack
 from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
 from zenoh_conformance.primitives import Encoding
-from zenoh_conformance.wire import Unknown
+from zenoh_conformance.wire import NO_EXTS, Unknown
 
 
 class Fate(Enum):
@@ -143,6 +145,9 @@ DEFAULTS: Final[dict[str, Any]] = {
 }
 """What stands for a field that is missing."""
 
+NOTHING: Final = SimpleNamespace(exts=NO_EXTS)
+"""A body without extensions."""
+
 KEY: Final = "key"
 KIND: Final = "kind"
 DATA: Final = {"put": ("timestamp", "encoding", "payload"), "del": ("timestamp",)}
@@ -220,10 +225,39 @@ def sentences() -> tuple[Sentence, ...]:
     return tuple(dict.fromkeys(row.sentence for row in ROWS if row.is_judged))
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is read of one kind of message: a value for each row that may not change, without key and kind."""
+
+    rows: tuple[Row, ...]
+    kept: tuple[int, ...]
+    """The places of the rows that must be kept."""
+    groups: tuple[tuple[int, tuple[Callable[[Any], Any], ...], tuple[Any, ...] | None], ...]
+    """The number of the body that is read, the readers, and what stands there without extensions; None for fields."""
+
+    def read(self, message: Any) -> tuple[Any, ...]:
+        """The values, in order of the rows; what is missing reads as its default."""
+        values: list[Any] = []
+        bodies = [message]
+        while (body := getattr(bodies[-1], "body", None)) is not None:
+            bodies.append(body)
+        for depth, readers, missing in self.groups:
+            part = bodies[depth]
+            values += [read(part) for read in readers] if missing is None or part.exts else missing
+        return tuple(values)
+
+
 @cache
-def rows_of(chain: str) -> tuple[tuple[Row, Callable[[Any], Any]], ...]:
-    """The rows of a kind of message that are read off the message itself, each with its reader; without key and kind."""
-    return tuple((row, reader(row.path)) for row in ROWS if row.chain == chain and row.path not in (KEY, KIND))
+def columns_of(chain: str) -> Columns:
+    """The columns of a kind of message; compiled once."""
+    rows = tuple(
+        row for row in ROWS if row.chain == chain and row.path not in (KEY, KIND) and row.fate is not Fate.FREE
+    )
+    groups = []
+    for (depth, dot), group in groupby(rows, lambda row: _place_of(row.path)[:2]):
+        readers = tuple(_part_reader(row.path) for row in group)
+        groups.append((depth, readers, tuple(read(NOTHING) for read in readers) if dot else None))
+    return Columns(rows, tuple(at for at, row in enumerate(rows) if row.fate is Fate.KEEP), tuple(groups))
 
 
 @cache
@@ -232,16 +266,24 @@ def only(chain: str, path: str) -> Row:
     return next(row for row in ROWS if row.chain == chain and row.path == path)
 
 
+def _place_of(path: str) -> tuple[int, str, str, str]:
+    """The number of the body that a path names, whether it names an extension, the kind of the body, and what it names there."""
+    head, dot, tail = path.partition(".exts.")
+    if not dot:
+        head, _, tail = path.rpartition(".")
+    return head.count("."), dot, head.rpartition(".")[2], tail
+
+
+def _part_reader(path: str) -> Callable[[Any], Any]:
+    """A function that reads a field off its own body."""
+    _, dot, kind, name = _place_of(path)
+    return _extension_reader(kind, name) if dot else _field_reader(name)
+
+
 def reader(path: str) -> Callable[[Any], Any]:
     """A function that reads a field off a network message; what is missing reads as its default."""
-    head, dot, tail = path.partition(".exts.")
-    depth, kind = head.count("."), head.rpartition(".")[2]
-    if dot:
-        return _in_body(depth, _extension_reader(kind, tail))
-    return _in_body(depth - 1, _field_reader(kind))
+    depth, read = _place_of(path)[0], _part_reader(path)
 
-
-def _in_body(depth: int, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def in_body(message: Any) -> Any:
         for _ in range(depth):
             message = message.body

@@ -45,7 +45,10 @@ class Exts(tuple[E_co | Unknown, ...]):
 
     def get(self, kind: type[T]) -> T | None:
         """The extension of this class, or None; of several the last, which is the one that the baseline uses."""
-        return next((item for item in reversed(self) if type(item) is kind), None)
+        for item in reversed(self):
+            if type(item) is kind:
+                return item
+        return None
 
 
 T = TypeVar("T")
