@@ -39,8 +39,16 @@ BLOCK = 0x0D
 SURELY = (QoS(value=BLOCK),)
 """The extension of a message that a case depends on: a busy node may drop messages without D."""
 
+PERIOD = 251
+"""Bytes after which a large payload begins again: a prime, so that no batch or fragment looks like another."""
+
 OFFERS = (InitQoS(),)
 """The default offers of our INIT: those of the baseline."""
+
+
+def payload(size: int) -> bytes:
+    """A payload of so many bytes."""
+    return (bytes(range(PERIOD)) * (size // PERIOD + 1))[:size]
 
 
 def init_syn(zid: bytes, *, exts: Sequence[Any] = OFFERS, **changes: Any) -> Init:

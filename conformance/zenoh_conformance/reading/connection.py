@@ -244,33 +244,34 @@ def kind_of(message: Any) -> str:
     return registry.of(type(message)).path
 
 
-def unnest(event: Event, message: Any, raw: bytes, diagnostics: tuple[Diagnostic, ...] = ()) -> Iterator[Seen]:
+def unnest(event: Event, message: Any, raw: bytes, diagnostics: tuple[Diagnostic, ...] = ()) -> list[Seen]:
     """A message and, after it, each message inside it, with paths."""
     kind = kind_of(message)
-    yield from _unnest(Seen(event, kind, message, kind, raw, diagnostics))
+    found: list[Seen] = []
+    _unnest(Seen(event, kind, message, kind, raw, diagnostics), found)
+    return found
 
 
-def _unnest(outer: Seen) -> Iterator[Seen]:
+def _unnest(outer: Seen, found: list[Seen]) -> None:
     event, message, path, raw, diagnostics = outer.event, outer.message, outer.path, outer.raw, outer.diagnostics
-    if isinstance(message, Frame | Fragment):
-        outer.channel = (message.reliable, priority_of(message))
-    yield outer
+    found.append(outer)
     if isinstance(message, Frame):
+        outer.channel = (message.reliable, priority_of(message))
         around = (*outer.around, message)
         by_index = _by_index(diagnostics, f"{path}.messages[") if diagnostics else {}
         for index, inner in enumerate(message.messages):
             kind = kind_of(inner)
             below = f"{path}.messages[{index}].{kind}"
-            yield from _unnest(
-                Seen(event, kind, inner, below, raw, tuple(by_index.get(index, ())), around, outer.channel)
-            )
+            _unnest(Seen(event, kind, inner, below, raw, tuple(by_index.get(index, ())), around, outer.channel), found)
         return
+    if isinstance(message, Fragment):
+        outer.channel = (message.reliable, priority_of(message))
     body = getattr(message, "body", None)
     if body is not None and not isinstance(body, int | bytes):
         kind = kind_of(body)
         below = f"{path}.{kind}"
         own = tuple(each for each in diagnostics if each.path.startswith(below)) if diagnostics else ()
-        yield from _unnest(Seen(event, kind, body, below, raw, own, (*outer.around, message), outer.channel))
+        _unnest(Seen(event, kind, body, below, raw, own, (*outer.around, message), outer.channel), found)
 
 
 def _by_index(diagnostics: tuple[Diagnostic, ...], prefix: str) -> dict[int, list[Diagnostic]]:

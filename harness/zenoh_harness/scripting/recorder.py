@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.messages import Request
@@ -29,6 +30,13 @@ _BOUND_FROM = {
     "u_key_expr.expr_id": ("d_key_expr.expr_id",),
 }
 """Path of ours, without what holds it, to the paths of the target's from which its bytes come."""
+
+_KEPT = {"init.zid", *chain.from_iterable(_BOUND_FROM.values())}
+_HEARD = {
+    kind: [path for path in sorted(_KEPT) if path.startswith(f"{kind}.")]
+    for kind in {path.partition(".")[0] for path in _KEPT}
+}
+"""Kind of a message of the target's to the paths that are kept of it."""
 
 ZID = 8
 """Bytes of a ZenohID that is drawn when a script runs; others stay as they are."""
@@ -232,10 +240,7 @@ class _Recorder:
 
     def hear(self, link: _Link, seen: Seen) -> None:
         """Keep what later bytes of ours may come from."""
-        sources = {"init.zid"} | {
-            path for paths in _BOUND_FROM.values() for path in paths if path.partition(".")[0] == seen.kind
-        }
-        for path in sources:
+        for path in _HEARD.get(seen.kind, ()):
             for layer in (Layer.TRANSPORT, Layer.NETWORK):
                 try:
                     whole = seen.path + path.removeprefix(seen.kind)

@@ -218,7 +218,7 @@ def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
         narrow = scene.dialogue("narrow").open(resolution=BITS_8, batch_size=SMALL)
         hearers.append(Party(narrow, "narrow", publisher.root))
         hearers[-1].declares_subscriber("k")
-    payload = bytes(at % 251 for at in range(size))
+    payload = sane.payload(size)
     publisher.puts("k", payload, exts=sane.SURELY)  # a busy node may drop what may be dropped
 
     for each in hearers:

@@ -138,7 +138,7 @@ def comes_whole(scene: Scene, size: int, body: Any) -> tuple[Party, Any]:
     takes(scene, size)
     querier, queryable = asked_of(scene)
     asked = querier.asks("k", exts=sane.SURELY)  # an answer may go with what was said of its query
-    payload = bytes(at % 251 for at in range(size))
+    payload = sane.payload(size)
 
     queryable.replies(asked, body=body(payload), exts=sane.SURELY)
     queryable.finishes(asked, exts=sane.SURELY)

@@ -57,7 +57,7 @@ def what_has_an_unknown_extension_counts(scene: Scene, *, of: str, enc: str) -> 
         target     to the subscriber: PUSH
     """
     publisher, subscriber = heard_of(scene)
-    value = bytes(at % 251 for at in range(1 if of == "frame" else fits(publisher, 4)))
+    value = sane.payload(1 if of == "frame" else fits(publisher, 4))
     said = push(publisher, "k/a", value)
     sent: list[Any] = [publisher.us.frame(said)] if of == "frame" else [*in_pieces(publisher, said, 4)]
     odd = -1 if of == "last-fragment" else 0

@@ -88,7 +88,7 @@ def pieces_are_put_together(scene: Scene, *, pieces: int, reliable: bool) -> Non
         target     to the subscriber: the PUSH
     """
     publisher, subscriber = heard_of(scene)
-    payload = bytes(at % 251 for at in range(fits(publisher, pieces)))
+    payload = sane.payload(fits(publisher, pieces))
 
     for piece in in_pieces(publisher, push(publisher, "k/a", payload), pieces, reliable=reliable):
         publisher.us.send(piece)

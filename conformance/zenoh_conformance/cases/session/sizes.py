@@ -129,7 +129,7 @@ def filled(who: Party, room: int) -> tuple[Frame, bytes]:
     sn = who.us.next_sn()
     size = room
     while True:
-        payload = bytes(at % 251 for at in range(size))
+        payload = sane.payload(size)
         frame = Frame(reliable=True, sn=sn, messages=(push(who, "k", payload),))
         over = len(encode(frame)) - room
         if over <= 0:
