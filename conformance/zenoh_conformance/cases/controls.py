@@ -75,9 +75,9 @@ class Ground:
         broken = [(check, why) for check in self._judges(case, finding) if (why := self._broken(check, parameters))]
         return "rests on {}, which {}".format(*broken[0]) if broken else ""
 
-    def fails_below(self, case: Case, parameters: Parameters, finding: Finding | None) -> bool:
-        """Whether a check on which this one rests was judged and did not pass."""
-        return any(self._broken(check, parameters) == FAILED for check in self._judges(case, finding))
+    def rests_in_vain(self, case: Case, parameters: Parameters, finding: Finding | None) -> bool:
+        """Whether a check on which this one rests did not pass, or was not observed: this one says nothing, whatever it sees."""
+        return any(self._broken(check, parameters) for check in self._judges(case, finding))
 
     def _judges(self, case: Case, finding: Finding | None) -> Iterator[str]:
         """The checks that judge what this one needs, the nearest first."""

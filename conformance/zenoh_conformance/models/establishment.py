@@ -37,6 +37,8 @@ ALSO = (
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 NEEDS = ("several-links", "several-sessions")
+CONTROL = "establishment-sane/a-sane-handshake-is-accepted"
+"""The check on which it rests; a model that does not say rests on the one that judges whether a session works."""
 BREAKS = OUT_OF_TURN
 """Laws that our own side breaks in it on purpose."""
 

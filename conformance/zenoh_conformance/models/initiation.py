@@ -39,6 +39,7 @@ ALSO = (
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 ROLE = Side.INITIATOR
+CONTROL = "initiator-init-ack/a-sane-answer-is-followed"
 BREAKS = (*OUT_OF_TURN, "law/qos-needs-both", "law/low-latency-needs-both", "law/compression-needs-both")
 """Laws that our own side breaks in it on purpose: an odd answer settles on what was not offered."""
 EARLY = (State.INIT_SENT, State.OPEN_SENT)

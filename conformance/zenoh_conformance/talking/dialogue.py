@@ -34,7 +34,11 @@ from .budget import LARGE, LOOK, Wait
 from .fences import BY_QUERY, PASSES
 from .refusal import Refusal, reach, refusals
 from .scene import Wire
+from .silences import Silences
 from .speaker import Sendable, Speaker
+
+END = "the end of the link"
+"""What is expected where a link is to end."""
 
 LEAST_PAUSE = 0.05
 """Seconds that we are silent at least, however short a lease is."""
@@ -58,6 +62,8 @@ class Dialogue(Speaker):
         """All dialogues of the scene: each is kept alive while another one waits."""
         self.mute = False
         """Whether it is to die: we do not keep it alive."""
+        self.silences = Silences()
+        """What the target never says; one for all checks on it."""
         self.fencing = BY_QUERY
         """How the target is fenced."""
         self.fenced = False
@@ -200,11 +206,16 @@ class Dialogue(Speaker):
     ) -> M:
         """The next message of that kind (and for which `where` holds). Before LIVE nothing may come in between."""
         wanted = kind(what)
+        if within is None:
+            within = self.silences.patience(self.unit, wanted.name)
         for seen in self.stream(within, silent=False):
             if wanted.matches(seen.message) and (where is None or where(seen.message)):
+                self.silences.note(wanted.name, came=True)
                 return seen.message
             if isinstance(seen.message, Close) or (self.their_open is None and not isinstance(seen.message, KeepAlive)):
                 self.deviate(expected=wanted.name, got=self.text_of(seen), step=step)
+        if self.ended is None:
+            self.silences.note(wanted.name, came=False)
         self.deviate(expected=wanted.name, got=self.text_of(None), step=step)
         raise AssertionError("deviate raises")
 
@@ -241,10 +252,12 @@ class Dialogue(Speaker):
 
     def expect_end(self, within: float | None = None, step: str = "") -> Happened:
         """The link ends; what comes before does not matter."""
-        for _ in self.stream(within):
+        awaited = f"{END} after our CLOSE" if self.left else END
+        for _ in self.stream(self.silences.patience(self.unit, awaited) if within is None else within):
             pass
+        self.silences.note(awaited, came=self.ended is not None)
         if self.ended is None:
-            self.deviate(expected="the end of the link", got="a link that stays open", step=step)
+            self.deviate(expected=END, got="a link that stays open", step=step)
         assert self.ended is not None
         return self.ended
 

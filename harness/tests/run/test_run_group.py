@@ -192,3 +192,26 @@ def test_what_rests_on_a_red_check_is_attempted_once(tmp_path):
     verdicts = world.verdicts()
     assert (verdicts["fake/rests",], verdicts["fake/stands",]) == ("not-observed", "fail")
     assert (world.ran["bad",], world.ran["rests",], world.ran["stands",]) == (2, 1, 2)
+
+
+def test_what_rests_on_a_red_check_of_its_own_group_is_attempted_once(tmp_path):
+    """Repetitions come in waves: the control is decided before anybody repeats what rests on it."""
+    world = World(tmp_path)
+    world.case("bad", lambda times, world: "no cookie")
+    world.case("rests", lambda times, world: "wrong", control="fake/bad")
+    world.case("rests-on-that", lambda times, world: "wrong, too", control="fake/rests")
+    verdicts = world.verdicts()
+    assert (verdicts["fake/rests",], verdicts["fake/rests-on-that",]) == ("not-observed", "not-observed")
+    assert [world.ran[name,] for name in ("bad", "rests", "rests-on-that")] == [2, 1, 1]
+
+
+def test_what_rests_in_vain_waits_for_no_answer_long(world):
+    """It still sends what it sends: a death counts whatever the control came to."""
+    units = []
+    item = Item(
+        Case(id="fake/rests", requirement=REQUIREMENT, function=lambda scene: units.append(scene.unit), about="x"), {}
+    )
+    node = world.target.start()
+    for in_vain in (False, True):
+        attempt(item, Conditions(node=node, rests_in_vain=lambda _item, vain=in_vain: vain))
+    assert units[0] > 4 * units[1]

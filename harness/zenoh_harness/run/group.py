@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, groupby
 from types import MappingProxyType
 
 from zenoh_conformance.reading.conversation import Conversation, Side
@@ -14,6 +14,7 @@ from zenoh_harness.run.attempt.attempt import AttemptOutcome, Conditions, Went, 
 from zenoh_harness.run.attempt.limiter import Limiter
 from zenoh_harness.run.attempt.scenes import CASE
 from zenoh_harness.run.attempt.threads import SideBySide
+from zenoh_harness.run.judge.controls import Controls
 from zenoh_harness.run.judge.decide import Decision, charged, decide
 from zenoh_harness.run.judge.judgement_script import Convicted
 from zenoh_harness.run.judge.law_results import LawResults
@@ -70,8 +71,8 @@ class Group:
     """Whether each attempt has an instance of its own."""
     is_listed: Callable[[Decision], bool] = lambda _decision: False
     """Whether a decision is a known deviation: what shows as it is listed is not shown again."""
-    fails_below: Callable[[AttemptOutcome], bool] = lambda _outcome: False
-    """Whether a check on which that one rests did not pass: another attempt would wait as long, and say nothing either."""
+    controls: Controls = field(default_factory=Controls)
+    """What rests on what: what rests on a check that did not pass is not repeated."""
     confirmed: Counter[Kind] = field(default_factory=Counter)
     """Case and cause to how often a repetition showed it again."""
     convicted: Convicted = field(init=False)
@@ -108,13 +109,19 @@ class Group:
         # The look at the target comes before the laws hear anything: what a dying target says is no answer.
         for outcome in chain.from_iterable(histories):
             self._heard(outcome)
-        again = self._repeated([one for one in histories if self.is_doubtful(one[-1]) and _wants_another(one)])
-        for item, history in zip(items, histories, strict=True):
-            yield again.get(item.label) or self._decided(item, history)
+        # In waves: once a control is decided, nobody repeats what rests on it in vain.
+        for _, wave in groupby(histories, key=lambda history: self.controls.depth(history[-1].item)):
+            alike = list(wave)
+            again = self._repeated([one for one in alike if self.is_doubtful(one[-1]) and _wants_another(one)])
+            for history in alike:
+                item = history[-1].item
+                yield again.get(item.label) or self._decided(item, history)
 
     def is_doubtful(self, outcome: AttemptOutcome) -> bool:
         """Whether it has to be shown again."""
-        if outcome.held or outcome.went in SETTLED or self.fails_below(outcome):
+        if outcome.held or outcome.went in SETTLED:
+            return False
+        if self.controls.rests_in_vain(outcome.item, next(iter(outcome.findings), None)):
             return False
         return not self.is_listed(decide(outcome.item, [outcome], self.lifecycle.node.side))
 
@@ -122,10 +129,12 @@ class Group:
         """Label to decision of the red ones that had to be shown again: some of each kind, all where those were otherwise."""
         # Each red is shown again, but not a hundred times: with a target that stays silent every repetition costs its whole patience.
         some = [
-            one for alike in _kinds(red) for one in alike[: max(0, CONFIRMED - self.confirmed[_kind(alike[0][-1])])]
+            one
+            for alike in _kinds(red)
+            for one in alike[: max(0, _enough(alike[0]) - self.confirmed[_kind(alike[0][-1])])]
         ]
         decisions, shown = self._again(some), {id(one) for one in some}
-        rest = [one for one in red if id(one) not in shown and self.confirmed[_kind(one[-1])] < CONFIRMED]
+        rest = [one for one in red if id(one) not in shown and self.confirmed[_kind(one[-1])] < _enough(one)]
         return {decision.item.label: decision for decision in (*decisions, *self._again(rest))}
 
     def _again(self, doubtful: Sequence[History]) -> list[Decision]:
@@ -234,6 +243,12 @@ class Group:
 def _wants_another(history: History) -> bool:
     """Whether it takes one more attempt to tell what the last one is worth, if that one was red: one, and two after a suspension."""
     return len(history) < 2 or (history[-2].went is Went.SUSPENDED and len(history) < MOST_ATTEMPTS)
+
+
+def _enough(history: History) -> int:
+    """How often what is red, or did not come to its point, is shown again before others like it are believed."""
+    findings = history[-1].findings
+    return CONFIRMED if not findings or findings[0].reached else 1
 
 
 def _kind(outcome: AttemptOutcome) -> Kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event as Flag
 from threading import Lock
 
@@ -14,6 +14,7 @@ from zenoh_conformance.judging.shares import LACKS
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking.budget import Budgets
+from zenoh_conformance.talking.silences import Silences
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.attempt.attempt import AttemptOutcome, Conditions, attempt, uses_agent
@@ -56,6 +57,7 @@ class ProfileRun:
     records: Records
     lifecycle: Lifecycle
     budgets: Budgets
+    silences: Silences = field(default_factory=Silences)
     fork: Forked | None = None
     """The copy of this process that has an instance for the cases that must be alone."""
 
@@ -63,8 +65,8 @@ class ProfileRun:
         """All of them. Raises CannotGoOn when the target cannot be had again; records so far are kept."""
         can = self._ability(items, unhealthy)
         able = self._able(can, items)
-        instances, asked = self._crew(can, len(able)), {item.label for item in able}
-        controls = Controls(self.cases, self.ground)
+        controls, asked = Controls(self.cases, self.ground), {item.label for item in able}
+        instances = self._crew(can, len(able), controls)
         ordered = [item for item in controls.ordered(able) if set(item.case.needs) <= can.facts.capabilities]
         try:
             with prompt_threads(self.lifecycle.habits.impatient):
@@ -90,38 +92,35 @@ class ProfileRun:
 
     def alone(self, items: Sequence[Item], can: Ability) -> AloneResults:
         """Run cases that must be alone, for another process to record."""
-        group = self._group(can, self.records.law_results(resumed=False), [])
+        controls = Controls(self.cases, self.ground)
+        group = self._group(can, self.records.law_results(resumed=False), [], controls)
         decisions = [decision for these in groups(items) for decision in self._unless_over(group, these)]
         return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow, self.lifecycle.lost)
 
-    def _group(self, can: Ability, law_results: LawResults, deaths: list[Death]) -> Group:
+    def _group(self, can: Ability, law_results: LawResults, deaths: list[Death], controls: Controls) -> Group:
         return Group(
             self.lifecycle,
-            self._conditions(self.lifecycle, can),
+            self._conditions(self.lifecycle, can, controls),
             self._jobs,
             law_results,
             deaths,
             self.records.note_death,
             fresh=self.options.fresh,
             is_listed=self.records.is_listed,
-            fails_below=self._fails_below,
+            controls=controls,
         )
 
-    def _fails_below(self, outcome: AttemptOutcome) -> bool:
-        item = outcome.item
-        return self.ground.fails_below(item.case, item.parameters, next(iter(outcome.findings), None))
-
-    def _crew(self, can: Ability, items: int) -> Instances:
+    def _crew(self, can: Ability, items: int, controls: Controls) -> Instances:
         """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
-        first = self._group(can, self.records.law_results(), self.records.earlier_deaths())
+        first = self._group(can, self.records.law_results(), self.records.earlier_deaths(), controls)
         several = self.target.side is Side.INITIATOR and self.target.restartable and not self.options.fresh
         more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
-        others = [self._beside(first, self.lifecycle.another(), can) for _ in range(more)]
+        others = [self._beside(first, self.lifecycle.another(), can, controls) for _ in range(more)]
         return Instances((first, *others), self.allowance)
 
-    def _beside(self, first: Group, lifecycle: Lifecycle, can: Ability) -> Group:
+    def _beside(self, first: Group, lifecycle: Lifecycle, can: Ability, controls: Controls) -> Group:
         """A group on another instance, which counts what it hears with the first."""
-        conditions, note = self._conditions(lifecycle, can), self.records.note_death
+        conditions, note = self._conditions(lifecycle, can, controls), self.records.note_death
         listed = self.records.is_listed
         return Group(
             lifecycle,
@@ -131,7 +130,7 @@ class ProfileRun:
             first.deaths,
             note,
             is_listed=listed,
-            fails_below=self._fails_below,
+            controls=controls,
         )
 
     def _ability(self, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
@@ -164,14 +163,14 @@ class ProfileRun:
             self.records.left_out(item, why, verdict)
         self.options.advance(1, item.label)
 
-    def _conditions(self, lifecycle: Lifecycle, can: Ability) -> Callable[[], Conditions]:
+    def _conditions(self, lifecycle: Lifecycle, can: Ability, controls: Controls) -> Callable[[], Conditions]:
         agent = Lock()
 
         def now() -> Conditions:
             return Conditions(
                 node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent,
                 found=lifecycle.condition, timeout=self.options.timeout, pause=self.options.pause,
-                budgets=self.budgets,
+                budgets=self.budgets, rests_in_vain=controls.rests_in_vain, silences=self.silences,
             )  # fmt: skip
 
         return now
@@ -206,7 +205,7 @@ class ProfileRun:
         if alone and self.fork is not None:
             self.fork.do_alone(self._shared(group, alone))
         waiting = _Timed(group, timed)
-        for these in groups(others, instances.losses, each=group.fresh):
+        for these in groups(others, instances.losses, each=group.fresh, wave=group.controls.wave):
             yield from self._unless_over(group, these)
             waiting.show_again()
         yield from waiting.decisions()

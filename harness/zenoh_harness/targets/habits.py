@@ -17,6 +17,9 @@ from zenoh_harness.links.timing import stretched
 UNIT: Final = 2.0
 """Seconds within which any healthy target answers, before scaling."""
 
+BRIEF_UNIT: Final = 0.2
+"""The same, in seconds before scaling, for a check on whose verdict nothing depends."""
+
 CONNECT: Final = 5.0
 """Seconds that any node may take to accept a link or, as initiator, to connect to us, before scaling."""
 
@@ -132,6 +135,11 @@ class TargetHabits:
     def unit(self) -> float:
         """Seconds within which it answers, scaled, and longer while the machine is overloaded."""
         return stretched(max(UNIT, ANSWERS * self.answer))
+
+    @property
+    def brief_unit(self) -> float:
+        """The same for a check that judges nothing, because what it rests on did not pass."""
+        return stretched(max(BRIEF_UNIT, ANSWERS * self.answer))
 
     @property
     def longest(self) -> float:

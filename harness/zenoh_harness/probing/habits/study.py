@@ -123,7 +123,7 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
         turns_away=turns_away,
         lacks=found.lacks | missing_capacity(half_open, sessions),
     )
-    return found if "routing" in found.lacks else replace(found, message=largest_value(node, found))
+    return replace(found, message=largest_value(node, found)) if forwards else found
 
 
 def _first_session(node: NodeInstance) -> tuple[Dialogue | None, float | None, Waits]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -17,6 +17,7 @@ from zenoh_conformance.judging.kept_waiting import as_seen_in_time, kept_waiting
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking.budget import KEPT, Budgets
+from zenoh_conformance.talking.silences import Silences
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.attempt.limiter import Limiter
@@ -102,6 +103,10 @@ class Conditions:
     """How the target was found by the last look."""
     budgets: Budgets = field(default_factory=Budgets)
     """What attempts may read of the target."""
+    silences: Silences = field(default_factory=Silences)
+    """What the target never says."""
+    rests_in_vain: Callable[[Item], bool] = lambda _item: False
+    """Whether an item says nothing whatever it sees: what it sends counts, for deaths and laws, and no answer is waited for long."""
 
 
 def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutcome:
@@ -153,6 +158,8 @@ def _stage(item: Item, conditions: Conditions, number: int) -> Stage:
         floor=conditions.floor,
         deadline=Deadline.after(conditions.timeout) if conditions.timeout is not None else None,
         pause=conditions.pause if conditions.pause and (item.label, number) == (conditions.pause.label, 1) else None,
+        brief=conditions.rests_in_vain(item),
+        silences=conditions.silences,
     )
 
 

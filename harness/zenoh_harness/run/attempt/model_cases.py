@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Final
 
 from zenoh_conformance.cases.case import Case
+from zenoh_conformance.cases.controls import WORKS
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.conversation import Side
@@ -42,6 +43,7 @@ def _case(module: ModuleType, depth: str, seed: int) -> Case:
     return Case(
         id=f"models/{module.__name__.rpartition('.')[2].replace('_', '-')}",
         requirement=module.REQUIREMENT,
+        control=getattr(module, "CONTROL", WORKS[role]),
         function=partial(explore, module.machine, int(EXAMPLES[depth] * getattr(module, "SHARE", 1)), seed),
         about=module.__doc__ or module.__name__,
         role=role,

@@ -6,7 +6,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event as Flag
 from typing import Any, Final
@@ -18,6 +18,7 @@ from zenoh_conformance.spec.errata import reading_of
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.talking.budget import ReadBudget
 from zenoh_conformance.talking.scene import Agent, drawn_zid
+from zenoh_conformance.talking.silences import Silences
 from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.links.timing import Deadline, strain, stretched
 from zenoh_harness.links.wires import LinkWire, Recorder
@@ -171,8 +172,11 @@ class Stage:
         stop: Flag | None = None,
         floor: Limiter | None = None,
         pause: Pause | None = None,
+        brief: bool = False,
+        silences: Silences | None = None,
     ) -> None:
-        self._node, self._pause = node, pause
+        """`brief`: whether no answer is waited for long, because nothing rests on it; `silences`: what the target never says."""
+        self._node, self._pause, self._brief = node, pause, brief
         self.requirement, self._label, self._seed = requirement, label, seed
         self._facts = facts or Facts()
         self._habits = habits_of(node)
@@ -181,13 +185,13 @@ class Stage:
         )
         self._stop = stop or Flag()
         self._floor = floor
-        self._unit, self._strain = self._habits.unit, strain()
+        self._unit, self._strain = self._habits.brief_unit if brief else self._habits.unit, strain()
         self._recorder = Recorder()
         self._names: Counter[str] = Counter()
         self._zids = 0
         self._wires: list[StageWire] = []
         self.dialogues: list[Dialogue] = []
-        self.budget = ReadBudget()
+        self.budget, self.silences = ReadBudget(), silences or Silences()
         self.findings: list[Finding] = []
         """What the case noted and went on from."""
         self.reading: str | None = None
@@ -292,7 +296,9 @@ class Stage:
         self._habits.prepare(dialogue)
         self.dialogues.append(dialogue)
         dialogue.beside_us = self.dialogues
-        dialogue.budget = self.budget
+        dialogue.budget, dialogue.silences = self.budget, self.silences
+        if self._brief:
+            dialogue.fencing = replace(dialogue.fencing, quiet=min(dialogue.fencing.quiet, GLANCE))
         return dialogue
 
     def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:
@@ -328,6 +334,8 @@ class Stage:
             stop=self._stop,
             floor=self._floor,
             pause=self._pause,
+            brief=self._brief,
+            silences=self.silences,
         )
 
     def adopt(self, other: Stage) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from zenoh_conformance.cases.case import Case
 from zenoh_conformance.cases.controls import BASIC, FAILED, Ground, steps_before
+from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.run.judge.decide import LEFT_OUT, Decision
@@ -18,8 +19,8 @@ from zenoh_harness.run.plan.plan import Item
 class Controls:
     """What is decided, in an order in which each comes after what it rests on."""
 
-    cases: Mapping[str, Case]
-    ground: Ground
+    cases: Mapping[str, Case] = field(default_factory=dict)
+    ground: Ground = field(default_factory=lambda: Ground({}))
     """What is known of controls, from earlier profiles too."""
     _due: Counter[str] = field(default_factory=Counter)
     _waiting: list[Decision] = field(default_factory=list)
@@ -28,7 +29,22 @@ class Controls:
         """Controls first, in the order of what rests on what; those that nobody asked for beside those that were."""
         every = [*items, *self.unasked(items)]
         self._due.update(item.case.id for item in every)
-        return sorted(every, key=lambda item: self._depth(item.case))
+        return sorted(every, key=self.depth)
+
+    def depth(self, item: Item) -> int:
+        """How many controls lie below an item; what rests on nothing comes first."""
+        return self._depth(item.case)
+
+    def wave(self, item: Item) -> int:
+        """The items of a group are of one wave: where a plain session does not work, controls are decided before what rests on them."""
+        basic = BASIC[item.case.role]
+        return self.depth(item) if any(self.ground.stands(name, {}) is False for name in basic) else 0
+
+    def rests_in_vain(self, item: Item, finding: Finding | None = None) -> bool:
+        """Whether all that an item rests on is decided and some of it did not pass: no attempt can say anything then."""
+        if any(self._due[name] for name in self._below(item.case)):
+            return False
+        return self.ground.rests_in_vain(item.case, item.parameters, finding)
 
     def unasked(self, items: Sequence[Item]) -> list[Item]:
         """The controls of these that are not among them and were not judged before: with the same values where they have them."""

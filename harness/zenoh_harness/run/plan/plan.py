@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from random import Random
 from typing import Final
 from zlib import crc32
@@ -207,17 +208,24 @@ def shuffled(plan: RunPlan, seed: int) -> RunPlan:
 
 
 def groups(
-    items: Sequence[Item], deaths: Callable[[], int] = lambda: 0, *, each: bool = False
+    items: Sequence[Item],
+    deaths: Callable[[], int] = lambda: 0,
+    *,
+    each: bool = False,
+    wave: Callable[[Item], int] = lambda _item: 0,
 ) -> Iterator[Sequence[Item]]:
     """The items in groups, each four times as long as the one before while nothing dies: what waits, waits in one go.
 
-    `each`: every item for itself, since the next one has another target.
+    `each`: every item for itself, since the next one has another target. All items of a group are of one `wave`.
     """
     if each:
         yield from ([item] for item in items)
         return
     at, size, died = 0, GROUP, deaths()
     while at < len(items):
-        yield items[at : at + size]
-        at += size
+        first = wave(items[at])
+        alike = takewhile(lambda item: wave(item) == first, items[at : at + size])  # noqa: B023  ends here
+        group = list(alike)
+        yield group
+        at += len(group)
         size, died = (min(GROWTH * size, GROUP_MOST), died) if deaths() == died else (GROUP, deaths())
