@@ -6,7 +6,7 @@ import inspect
 import linecache
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, cast
@@ -95,23 +95,31 @@ def _future() -> int:
     return __future__.annotations.compiler_flag
 
 
-@contextmanager
-def planted(mutant: Mutant) -> Iterator[None]:
+def planted(mutant: Mutant) -> AbstractContextManager[None]:
     """The codec with the fault.  Raises NoSuchPlace."""
-    with ExitStack() as stack:
-        texts: dict[Callable[..., Any], list[Text]] = {}
-        for change in mutant.changes:
-            if isinstance(change, Text):
-                texts.setdefault(change.function, []).append(change)
-        for function, edits in texts.items():
-            stack.enter_context(_code(function, edited(function, edits)))
-        for change in mutant.changes:
-            match change:
-                case Entry(table, key, value):
-                    stack.enter_context(_entry(table, key, value))
-                case Code(function, other):
-                    stack.enter_context(_code(function, other))
-        yield
+    return compiled(mutant)()
+
+
+def compiled(mutant: Mutant) -> Callable[[], AbstractContextManager[None]]:
+    """A function that plants the fault, to be called often: the sources are compiled once.  Raises NoSuchPlace."""
+    texts: dict[Callable[..., Any], list[Text]] = {}
+    for change in mutant.changes:
+        if isinstance(change, Text):
+            texts.setdefault(change.function, []).append(change)
+    codes = [(function, edited(function, edits)) for function, edits in texts.items()]
+    entries = [change for change in mutant.changes if isinstance(change, Entry)]
+    codes += [(change.function, change.other) for change in mutant.changes if isinstance(change, Code)]
+
+    @contextmanager
+    def plant() -> Iterator[None]:
+        with ExitStack() as stack:
+            for function, other in codes:
+                stack.enter_context(_code(function, other))
+            for entry in entries:
+                stack.enter_context(_entry(entry.table, entry.key, entry.value))
+            yield
+
+    return plant
 
 
 @contextmanager

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.laws.forwarding import chain_of
 from zenoh_conformance.messages import CloseReason
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.kinds import reason_name
+from zenoh_conformance.spec.requirement import Level
+from zenoh_conformance.tables.forwarding import Row, rows_of
+from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.vectors.answers import VectorAnswer, answer_for
-from zenoh_harness.run.vectors.standing import VectorInSession, whole
+from zenoh_harness.run.vectors.standing import FENCED, VectorInSession, whole
 from zenoh_vectors.judge import VectorOutcome, judge, judge_mistake
 from zenoh_vectors.loader import Vector
 
 TOGETHER: Final = 32
 """The most vectors that one session plays."""
-
-FENCED: Final = "zconform/fence/0/0"
-"""A key like those of fences."""
 
 NOT_KNOWN: Final = ("unknown-mandatory-extension", "unknown-id")
 """Refusals that CLOSE may give other reasons than INVALID for."""
@@ -82,15 +84,32 @@ def second_answer(first: VectorAnswer, again: VectorAnswer) -> VectorAnswer:
 
 
 def difference(said: Any, got: Any, key: str | None) -> str:
-    """Return the first difference between a PUSH or REQUEST and what was passed on of it: key, kind, payload; empty if none."""
-    for name, want, came in (
-        ("key", whole(said.key), key),
-        ("kind", type(said.body).__name__, type(got.body).__name__),
-        ("payload", *(getattr(message.body, "payload", b"").hex() for message in (said, got))),
-    ):
+    """Return the first difference between a message and what was passed on of it, by the table of forwarded fields; empty if none."""
+    chain, other = (chain_of(_HEADS[type(message).__name__], message) for message in (said, got))
+    for name, want, came in (("key", whole(said.key), key), ("kind", chain, other)):
         if want != came:
             return f"{name}: expected {want!r:.80}, found {came!r:.80}"
+    for row, read in _rows(chain):
+        want, came = read(said), read(got)
+        if not row.holds(want, came):
+            return f"{row.path}: expected {_text(want)}, found {_text(came)}"
     return ""
+
+
+@cache
+def _rows(chain: str) -> tuple[tuple[Row, Callable[[Any], Any]], ...]:
+    """The fields of a kind of message that a router must keep, each with its reader; those that it should keep are for the laws."""
+    must = (Level.MUST, Level.MUST_NOT, Level.LAYOUT)
+    return tuple(
+        (row, read) for row, read in rows_of(chain) if row.is_judged and level_of(row.sentence.requirement) in must
+    )
+
+
+def _text(value: Any) -> str:
+    return f"{value.hex() if isinstance(value, bytes) else value!r:.80}"
+
+
+_HEADS: Final = {"Push": "push", "Request": "request", "Response": "response"}
 
 
 def is_heard(message: Any) -> bool:

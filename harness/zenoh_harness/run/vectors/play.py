@@ -9,13 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.verdict import Verdict
-from zenoh_conformance.messages import Declare, DKeyExpr, DQueryable, Push, QueryableInfo, Request, ResponseFinal, sane
+from zenoh_conformance.messages import (
+    Declare,
+    DKeyExpr,
+    DQueryable,
+    Interest,
+    InterestMode,
+    InterestOptions,
+    Push,
+    QueryableInfo,
+    Request,
+    ResponseFinal,
+    sane,
+)
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import reason_name
@@ -46,6 +58,7 @@ from zenoh_harness.run.vectors.effects import (
     not_played,
     second_answer,
 )
+from zenoh_harness.run.vectors.exchanges import Ear, Exchange, SessionEndedError, exchange_of
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
@@ -142,7 +155,8 @@ class Player:
     ) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
         asked = [one for one in stands if self.routes and one.family is Family.REQUEST and not meets_fences(one)]
         refused = [one for one in stands if one.family is Family.REFUSED]
-        apart = {one.vector.id for one in (*asked, *refused)}
+        exchanged = [one for one in stands if self.routes and one.family is Family.EXCHANGE]
+        apart = {one.vector.id for one in (*asked, *refused, *exchanged)}
         rest = [one for one in stands if one.vector.id not in apart]
         for alone in (one for one in rest if one.family is Family.ALONE):
             with self._unless_no_session(alone) as nothing:
@@ -153,6 +167,7 @@ class Player:
             for group in groups(together):
                 yield from self._group(group)
         yield from self._requests(asked)
+        yield from self._exchanges(exchanged)
         self._control({one.kind for one in refused}, controls)
         for one in refused:
             with self._unless_no_session(one) as nothing:
@@ -279,6 +294,68 @@ class Player:
         writer.wait_until(lambda: _is_final(writer, asked.id))
         return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
 
+    def _exchanges(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
+        """Vectors whose effect is one at another session; what was not seen to work once is judged on nothing."""
+        by_kind: dict[str, list[VectorInSession]] = {}
+        for one in stands:
+            by_kind.setdefault(one.subject, []).append(one)
+        for kind in by_kind.values():
+            answers = dict(self._of_exchanges(kind))
+            works = any(answer.verdict is Verdict.PASS for answer in answers.values())
+            for one in kind:
+                answer = answers[one.vector.id]
+                is_missing = answer.verdict.is_wrong and not answer.verdict.is_grave and not works
+                answer = SURVIVOR if is_missing and not answer.cause.startswith("refused") else answer
+                self._note(one, answer)
+                yield one, answer
+
+    def _of_exchanges(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[str, VectorAnswer]]:
+        for group in groups(stands):
+            while group:
+                done = self._exchanged(group)
+                if done[-1].verdict.is_wrong:
+                    done[-1] = second_answer(done[-1], self._exchanged(group[len(done) - 1 : len(done)])[0])
+                yield from ((one.vector.id, answer) for one, answer in zip(group, done, strict=False))
+                group = group[len(done) :]
+
+    def _exchanged(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
+        """Return the answers up to the first that is not as it should be, after which the sessions are other ones."""
+        answers: list[VectorAnswer] = []
+        with self._sessions(group, hears=True) as sessions:
+            assert sessions.reader is not None
+            sessions.reader.say(Interest(id=sessions.reader.new_id(), mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS)))
+            sessions.reader.fence()
+            of = Exchange(Ear(sessions.writer), Ear(sessions.reader))
+            for one in group:
+                answers.append(self._exchange(of, sessions, one))
+                if answers[-1].verdict is not Verdict.PASS and answers[-1] is not SURVIVOR:
+                    break
+        return answers
+
+    def _exchange(self, of: Exchange, sessions: Sessions, one: VectorInSession) -> VectorAnswer:
+        writer, [message] = sessions.writer, one.messages
+        if _beyond(writer, one):
+            return not_played("its request id is beyond the resolution")
+
+        def says(data: bytes = one.vector.data) -> None:
+            if end := self._say(writer, [one], data):
+                raise SessionEndedError(end)
+
+        body = message.body if isinstance(message, Declare) else message
+        exchange = exchange_of(message)
+        assert exchange is not None
+        try:
+            fault = exchange(of, one, body, says)
+        except SessionEndedError as ended:
+            return self._ends([replace(one, open_point="")], str(ended), writer.closed)[0]
+        except Deviation as deviation:
+            if writer.is_over:
+                return self._ends([replace(one, open_point="")], writer.text_of(None), writer.closed)[0]
+            fault = str(deviation)
+        if fault is None:
+            return SURVIVOR
+        return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
+
     # -- what is refused
 
     def _refusal(self, one: VectorInSession) -> VectorAnswer:
@@ -322,11 +399,11 @@ class Player:
             reader.subscribe("**")
         reader.fence()
 
-    def _say(self, writer: Dialogue, group: Sequence[VectorInSession]) -> str:
-        """Say each vector and a fence; return how the session ended, empty where it goes on."""
+    def _say(self, writer: Dialogue, group: Sequence[VectorInSession], data: bytes = b"") -> str:
+        """Say each vector, one of them perhaps as `data`, and a fence; return how the session ended, empty where it goes on."""
         for one in group:
             if one.vector.layer == "network":
-                writer.send(encode(writer.frame()) + one.vector.data)
+                writer.send(encode(writer.frame()) + (data or one.vector.data))
                 continue
             writer.send(one.vector.data)
             if one.sn is not None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from zenoh_conformance.messages import (
     Declare,
+    DFinal,
     DKeyExpr,
     DQueryable,
     DSubscriber,
@@ -38,6 +39,9 @@ from zenoh_vectors.loader import Vector
 HANDSHAKE: Final = frozenset({"Init", "Open", "Join", "Close"})
 """Transport messages that are no part of a session, or end it."""
 
+FENCED: Final = "zconform/fence/0/0"
+"""A key like those of fences."""
+
 LARGEST: Final = 40_000
 """Bytes of a vector that fit into one batch of every session of ours."""
 
@@ -53,6 +57,7 @@ class Family(Enum):
 
     PUSH = "passed on to a subscriber"
     REQUEST = "passed on to a queryable"
+    EXCHANGE = "shown by what it does to another session"
     PLAIN = "read, and nothing shows it"
     ALONE = "on a link of its own"
     REFUSED = "refused, on a link of its own"
@@ -78,6 +83,12 @@ class VectorInSession:
     """The channel and the priority of its FRAME or FRAGMENT; None without QoS."""
     open_point: str = ""
     """Why a node may end the session although it is well-formed; empty where it may not."""
+
+    @property
+    def subject(self) -> str:
+        """The kind of the message, of a DECLARE that of the declaration: what a node was seen to do with one, it does with others."""
+        body = getattr(self.messages[0], "body", None) if self.kind == "Declare" else None
+        return self.kind if body is None else type(body).__name__
 
 
 def standing(vector: Vector) -> VectorInSession | str:
@@ -137,7 +148,21 @@ def _well_formed(vector: Vector, kind: str, message: Any) -> VectorInSession | s
 def _family(message: Any) -> Family:
     if isinstance(message, Push):
         return Family.PUSH
-    return Family.REQUEST if isinstance(message, Request) else Family.PLAIN
+    if isinstance(message, Request):
+        return Family.REQUEST
+    return Family.EXCHANGE if _is_exchanged(message) else Family.PLAIN
+
+
+def _is_exchanged(message: Any) -> bool:
+    """Whether another session can be shown what it does."""
+    if isinstance(message, Response | ResponseFinal | Interest):
+        return True
+    if not isinstance(message, Declare) or message.interest_id is not None or isinstance(message.body, DFinal):
+        return False
+    body = message.body
+    if isinstance(body, DQueryable):
+        return not keyexpr.intersects(FENCED, whole(body.key))
+    return not isinstance(body, DKeyExpr | UKeyExpr) or body.expr_id != 0
 
 
 def _keys(message: Any) -> Iterator[tuple[WireExpr, bool]]:
@@ -157,6 +182,11 @@ def _unusable(key: WireExpr, of_sender: bool) -> str:
 def whole(key: WireExpr) -> str:
     """The whole key expression, where we declared its scope."""
     return (scope_key(key.scope) if key.scope else "") + (key.suffix or "")
+
+
+def concrete(key: str) -> str:
+    """A key without wildcards that a key expression matches."""
+    return key.replace("$*", "a").replace("**", "a").replace("*", "a")
 
 
 def scope_key(scope: int) -> str:

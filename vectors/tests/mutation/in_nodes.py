@@ -1,0 +1,74 @@
+"""The faults, planted in a whole node in memory: which vectors show them from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
+
+from mutation import by_hand, facts
+from mutation.engine import Mutant, compiled
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import Action
+from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run.vectors.play import Player
+from zenoh_vectors.loader import Vector
+
+KINDS: Final = {"router": True, "receiver": False}
+"""The kinds of nodes, with whether they forward publications."""
+
+
+class Receiver(Reference):
+    """Forwards nothing."""
+
+    def receivers(self, *given: Any, **named: Any) -> list[Any]:
+        return []
+
+
+BASES: Final = {"router": Reference, "receiver": Receiver}
+
+
+def with_fault(base: type[Reference], plant: Callable[[], AbstractContextManager[None]]) -> type[Reference]:
+    """A node whose codec has the fault, and nobody else's: it is planted for the time of each call."""
+
+    class Faulty(base):  # type: ignore[misc, valid-type]
+        def _guarded(self, call: Callable[..., list[Action]], name: str, *given: Any) -> list[Action]:
+            try:
+                with plant():
+                    return call(name, *given)
+            except Exception:  # noqa: BLE001 - a codec that falls over ends its link
+                self.actions.clear()
+                return [Action(name, end=True, reset=True)] if name in self.links else []
+
+        def connected(self, name: str, *given: Any) -> list[Action]:
+            return self._guarded(super().connected, name, *given)
+
+        def received(self, name: str, *given: Any) -> list[Action]:
+            return self._guarded(super().received, name, *given)
+
+        def disconnected(self, name: str, *given: Any) -> list[Action]:
+            return self._guarded(super().disconnected, name, *given)
+
+        def tick(self, now: float) -> list[Action]:
+            with plant():
+                return super().tick(now)  # type: ignore[no-any-return]
+
+    return Faulty
+
+
+def every_fault() -> list[Mutant]:
+    """The faults made from facts and those made by hand."""
+    return [*facts.mutants(), *by_hand.mutants()]
+
+
+def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vector]:
+    """Yield the vectors that are red on a node with the fault: of those that cover its row; of all where it has none."""
+    near = [one for one in vectors if not mutant.requirement or mutant.requirement in one.covers]
+    node = with_fault(BASES[kind], compiled(mutant))
+    player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=KINDS[kind])
+    yield from (vector for vector, answer in player.play(near, vectors) if answer.verdict.is_wrong)
+
+
+def noticed_on(kind: str, faults: Iterable[Mutant], vectors: Sequence[Vector]) -> dict[str, tuple[str, ...]]:
+    """Each fault's name with the ids of the vectors that show it on a node of that kind."""
+    return {fault.name: tuple(vector.id for vector in shown(fault, kind, vectors)) for fault in faults}
