@@ -75,7 +75,7 @@ def test_a_session_that_ends_at_del_is_found_with_routing_and_without():
 
 def test_another_value_that_is_passed_on_is_found_by_its_field():
     found = reds(played(_ReadsPayloadsShort, [vector for vector in golden() if vector.id == "put/payload-127-bytes"]))
-    assert [cause[:8] for cause in found.values()] == ["payload:"]
+    assert [cause.split(":")[0] for cause in found.values()] == ["push.put.payload"]
 
 
 def test_a_receiver_survives_and_is_not_judged_by_what_it_shows_nothing_of():

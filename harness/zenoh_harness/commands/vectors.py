@@ -26,7 +26,7 @@ from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.foreign.confirm.command import command as confirm
 from zenoh_harness.run.store.embargo import count_line
 from zenoh_harness.run.vectors.answers import judge_vector, requests
-from zenoh_harness.run.vectors.play import play
+from zenoh_harness.run.vectors.started import play
 from zenoh_harness.targets import lookup
 from zenoh_harness.targets.adapters import stdio
 from zenoh_harness.targets.catalogue import find

@@ -18,6 +18,13 @@ KINDS: Final = {"router": True, "receiver": False}
 """The kinds of nodes, with whether they forward publications."""
 
 
+MOST_NEAR: Final = 400
+"""The most vectors that are played for one row."""
+
+WIDE: Final = ("encoding.json", "timestamp.json")
+"""Files of vectors whose values stand in several messages."""
+
+
 class Receiver(Reference):
     """Forwards nothing."""
 
@@ -62,11 +69,15 @@ def every_fault() -> list[Mutant]:
 
 
 def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vector]:
-    """Yield the vectors that are red on a node with the fault: of those that cover its row; of all where it has none."""
-    near = [one for one in vectors if not mutant.requirement or mutant.requirement in one.covers]
+    """Yield the vectors that are red on a node with the fault: of those near its row, or else of the basic ones."""
     node = with_fault(BASES[kind], compiled(mutant))
-    player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=KINDS[kind])
-    yield from (vector for vector, answer in player.play(near, vectors) if answer.verdict.is_wrong)
+    near = [one for one in vectors if mutant.requirement in one.covers or one.id.startswith(mutant.first or ("?",))]
+    for some in (near[:MOST_NEAR], [one for one in vectors if one.core or one.file in WIDE]):
+        player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=KINDS[kind])
+        red = [vector for vector, answer in player.play(some, vectors) if answer.verdict.is_wrong]
+        yield from red
+        if red:
+            return
 
 
 def noticed_on(kind: str, faults: Iterable[Mutant], vectors: Sequence[Vector]) -> dict[str, tuple[str, ...]]:

@@ -38,10 +38,7 @@ from zenoh_conformance.reading.names import Names, plain
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import vle
 from zenoh_harness.run.vectors.effects import difference
-from zenoh_harness.run.vectors.standing import VectorInSession, concrete, whole
-
-OURS: Final = "zconform/vectors"
-"""A key for declarations of ours."""
+from zenoh_harness.run.vectors.standing import OURS, VectorInSession, concrete, undeclared_key, whole
 
 M = TypeVar("M")
 
@@ -79,6 +76,10 @@ class Ear:
 
         self.us.wait_until(came)
         return found[0] if found else None
+
+    def declared(self, body: DKeyExpr) -> None:
+        """Note an expression id of ours: the node may use it, too."""
+        self.names.note(self.us.wire.side, body)
 
     def forget(self) -> None:
         """Forget what came so far."""
@@ -166,14 +167,17 @@ def subscriber(of: Exchange, one: VectorInSession, body: DSubscriber, says: Says
     return "" if of.is_deaf(key) else f"a publication comes after the id {body.id} is undeclared"
 
 
-def no_subscriber(of: Exchange, one: VectorInSession, body: USubscriber, says: Says) -> str:
+def no_subscriber(of: Exchange, one: VectorInSession, body: USubscriber, says: Says) -> str | None:
     """A subscriber of that id hears nothing any more."""
-    of.near.us.declare(DSubscriber(id=body.id, key=plain(OURS)))
+    if (key := undeclared_key(body)) is None:
+        says()
+        return None
+    of.near.us.declare(DSubscriber(id=body.id, key=plain(key)))
     of.near.us.fence()
-    if fault := of.reaches(OURS, of.near, of.far):
+    if fault := of.reaches(concrete(key), of.near, of.far):
         return fault
     says()
-    return "" if of.is_deaf(OURS) else f"a publication comes after the id {body.id} is undeclared"
+    return "" if of.is_deaf(concrete(key)) else f"a publication comes after the id {body.id} is undeclared"
 
 
 def queryable(of: Exchange, one: VectorInSession, body: DQueryable, says: Says) -> str:
@@ -187,14 +191,17 @@ def queryable(of: Exchange, one: VectorInSession, body: DQueryable, says: Says) 
     return f"a query comes after the id {body.id} is undeclared" if of.takes_query(key) else ""
 
 
-def no_queryable(of: Exchange, one: VectorInSession, body: UQueryable, says: Says) -> str:
+def no_queryable(of: Exchange, one: VectorInSession, body: UQueryable, says: Says) -> str | None:
     """A queryable of that id is asked nothing any more."""
-    of.near.us.declare(DQueryable(id=body.id, key=plain(OURS)))
+    if (key := undeclared_key(body)) is None:
+        says()
+        return None
+    of.near.us.declare(DQueryable(id=body.id, key=plain(key)))
     of.near.us.fence()
-    if not of.takes_query(OURS):
-        return f"a query for {OURS!r} does not come to the queryable"
+    if not of.takes_query(concrete(key)):
+        return f"a query for {key!r} does not come to the queryable"
     says()
-    return f"a query comes after the id {body.id} is undeclared" if of.takes_query(OURS) else ""
+    return f"a query comes after the id {body.id} is undeclared" if of.takes_query(concrete(key)) else ""
 
 
 def token(of: Exchange, one: VectorInSession, body: DToken, says: Says) -> str:
@@ -208,12 +215,15 @@ def token(of: Exchange, one: VectorInSession, body: DToken, says: Says) -> str:
     return _token_ends(of, told[0].body)
 
 
-def no_token(of: Exchange, one: VectorInSession, body: UToken, says: Says) -> str:
+def no_token(of: Exchange, one: VectorInSession, body: UToken, says: Says) -> str | None:
     """Another session is told that the token of that id has ended."""
-    of.near.us.declare(DToken(id=body.id, key=plain(OURS)))
-    told = of.far.awaits(Declare, lambda declare, about: isinstance(declare.body, DToken) and about == OURS)
+    if (key := undeclared_key(body)) is None:
+        says()
+        return None
+    of.near.us.declare(DToken(id=body.id, key=plain(key)))
+    told = of.far.awaits(Declare, lambda declare, about: isinstance(declare.body, DToken) and about == key)
     if told is None:
-        return f"the token {OURS!r} is not told"
+        return f"the token {key!r} is not told"
     says()
     return _token_ends(of, told[0].body)
 
@@ -225,9 +235,13 @@ def _token_ends(of: Exchange, told: Any) -> str:
     return "" if ended is not None else "the end of the token is not told"
 
 
-def key_number(of: Exchange, one: VectorInSession, body: DKeyExpr, says: Says) -> str:
-    """A publication to the number comes to the whole key."""
+def key_number(of: Exchange, one: VectorInSession, body: DKeyExpr, says: Says) -> str | None:
+    """A publication to the number comes to the whole key; no page says whose number the key's own scope is."""
+    if body.key.scope:
+        says()
+        return None
     says()
+    of.near.declared(body)
     fault = _through_number(of, body.expr_id, whole(body.key))
     of.near.us.declare(UKeyExpr(expr_id=body.expr_id))
     return fault

@@ -35,11 +35,9 @@ from zenoh_conformance.reading.names import Names, plain
 from zenoh_conformance.talking import Dialogue, Party, Scene
 from zenoh_conformance.wire import Exts
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.links.timing import Deadline
-from zenoh_harness.probing.habits.study import forwards_value, study
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.run.attempt.scenes import Overtime, Stage
+from zenoh_harness.run.attempt.scenes import Overtime
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import (
     NOT_REFUSED,
@@ -60,14 +58,7 @@ from zenoh_harness.run.vectors.effects import (
 )
 from zenoh_harness.run.vectors.exchanges import Ear, Exchange, SessionEndedError, exchange_of
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
-from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
-
-PATIENCE: Final = 900.0
-"""Seconds for all vectors of one node, before scaling."""
-
-RESTARTS: Final = 16
-"""How often a node that died is started again."""
 
 HEAD: Final = 8
 """Bytes of a FRAME before its messages, at most."""
@@ -79,6 +70,12 @@ COMPLETE: Final = Exts((QueryableInfo(value=1),))
 
 QUIET_EXTENSIONS: Final = frozenset({"QoS", "Timestamp", "Unknown"})
 """Extensions of REQUEST with which a node has to pass it on; with another one it may end the query itself."""
+
+ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
+"""What a node does that forwards publications."""
+
+QUERIED: Final = frozenset({"DQueryable", "UQueryable", "Response", "ResponseFinal"})
+"""What a node does that passes on queries."""
 
 PassedOn = tuple[Any, str | None]
 """A message that was passed on, with its whole key."""
@@ -291,7 +288,8 @@ class Player:
             return answer_for_fault(one.vector, "the query is not passed on") if must else SURVIVOR
         self._asks, fault = True, difference(asked, *came[0])
         reader.say(ResponseFinal(id=came[0][0].id))
-        writer.wait_until(lambda: _is_final(writer, asked.id))
+        if not writer.wait_until(lambda: _is_final(writer, asked.id)) and not fault:
+            fault = f"no RESPONSE_FINAL ends the query {asked.id}"
         return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
 
     def _exchanges(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
@@ -301,7 +299,8 @@ class Player:
             by_kind.setdefault(one.subject, []).append(one)
         for kind in by_kind.values():
             answers = dict(self._of_exchanges(kind))
-            works = any(answer.verdict is Verdict.PASS for answer in answers.values())
+            works = kind[0].subject in ROUTED or (self._asks and kind[0].subject in QUERIED)
+            works = works or any(answer.verdict is Verdict.PASS for answer in answers.values())
             for one in kind:
                 answer = answers[one.vector.id]
                 is_missing = answer.verdict.is_wrong and not answer.verdict.is_grave and not works
@@ -323,9 +322,13 @@ class Player:
         answers: list[VectorAnswer] = []
         with self._sessions(group, hears=True) as sessions:
             assert sessions.reader is not None
-            sessions.reader.say(Interest(id=sessions.reader.new_id(), mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS)))
+            sessions.reader.say(
+                Interest(id=sessions.reader.new_id(), mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS))
+            )
             sessions.reader.fence()
             of = Exchange(Ear(sessions.writer), Ear(sessions.reader))
+            for scope in {scope for one in group for scope in one.scopes}:
+                of.near.declared(DKeyExpr(expr_id=scope, key=WireExpr(suffix=scope_key(scope))))
             for one in group:
                 answers.append(self._exchange(of, sessions, one))
                 if answers[-1].verdict is not Verdict.PASS and answers[-1] is not SURVIVOR:
@@ -442,56 +445,3 @@ def _beyond(us: Dialogue, one: VectorInSession) -> bool:
 
 def _is_final(us: Dialogue, request: int) -> bool:
     return any(isinstance(seen.message, ResponseFinal) and seen.message.id == request for seen in us.heard)
-
-
-def play(
-    target: NodeTarget,
-    vectors: Sequence[Vector],
-    controls: Iterable[Vector],
-    *,
-    seed: int,
-    advance: Callable[[Vector], object],
-) -> tuple[list[tuple[Vector, VectorAnswer]], bool]:
-    """Start a responder and play the vectors; return them with their answers, and whether it forwards publications.
-
-    Raises CannotGoOn where it opens no session.
-    """
-    deadline, node, left = Deadline.after(PATIENCE), target.start(), RESTARTS
-
-    @contextmanager
-    def scene(number: int) -> Iterator[Scene]:
-        stage = Stage(node, requirement="", label=f"vectors play {number}", seed=seed, deadline=deadline)
-        try:
-            yield stage
-        finally:
-            stage.close()
-
-    def works() -> bool:
-        with scene(-1) as alone, suppress(Deviation):
-            alone.session("control").fence()
-            return True
-        return False
-
-    def revive(silent: bool) -> Verdict | None:
-        nonlocal node, left
-        if node.program is not None and not node.vitals().running:
-            verdict = Verdict.CRASH
-        elif silent and not works():
-            verdict = Verdict.ZOMBIE
-        else:
-            return None
-        if not (left and target.restartable):
-            raise Overtime
-        habits, left = node.habits, left - 1
-        node.stop()
-        node = target.start()
-        node.habits = habits
-        return verdict
-
-    try:
-        node.habits = study(node, rooms=False)
-        routes = forwards_value(node, node.habits)
-        player = Player(scene, routes=routes, profile=node.profile, revive=revive, advance=advance)
-        return player.play(vectors, controls), routes
-    finally:
-        node.stop()

@@ -30,6 +30,11 @@ from zenoh_conformance.messages import (
     Response,
     ResponseFinal,
     UKeyExpr,
+    UQueryable,
+    USubscriber,
+    UToken,
+    WireExprExt,
+    WireExprFlags,
 )
 from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import Layer, from_json
@@ -38,6 +43,9 @@ from zenoh_vectors.loader import Vector
 
 HANDSHAKE: Final = frozenset({"Init", "Open", "Join", "Close"})
 """Transport messages that are no part of a session, or end it."""
+
+OURS: Final = "zconform/vectors"
+"""A key for declarations of ours."""
 
 FENCED: Final = "zconform/fence/0/0"
 """A key like those of fences."""
@@ -171,6 +179,28 @@ def _keys(message: Any) -> Iterator[tuple[WireExpr, bool]]:
     key = getattr(holder, "key", None)
     if isinstance(key, WireExpr):
         yield key, isinstance(holder, DKeyExpr) or key.mapping
+    named = named_key(holder)
+    if named is not None and not _unusable(named, named.mapping):
+        yield named, True
+
+
+def named_key(body: Any) -> WireExpr | None:
+    """The key that an undeclaration names in its extension; None if it names none."""
+    if not isinstance(body, USubscriber | UQueryable | UToken):
+        return None
+    ext = body.exts.get(WireExprExt)
+    if ext is None:
+        return None
+    ours = bool(ext.flags & WireExprFlags.SENDERS_SCOPE)
+    return WireExpr(scope=ext.scope, suffix=ext.suffix, mapping=ours)
+
+
+def undeclared_key(body: Any) -> str | None:
+    """The whole key of which to declare what a vector undeclares; None where that is nothing that we can declare."""
+    key = named_key(body)
+    if key is None:
+        return OURS
+    return None if _unusable(key, key.mapping) else whole(key)
 
 
 def _unusable(key: WireExpr, of_sender: bool) -> str:
