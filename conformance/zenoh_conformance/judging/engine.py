@@ -95,6 +95,8 @@ class View:
     """Its first events were not seen."""
     lossy: bool
     """They were datagrams."""
+    datagrams: bool
+    """Its batches are datagrams."""
     ended: set[Side] = field(default_factory=set)
 
 
@@ -209,7 +211,8 @@ class Judge:
             before = known.begins is not Begins.START
             slots: list[Law | None] = [None] * len(self._dispatch.laws)
             own = self._scopes.setdefault(connection, {})
-            view = View(slots, nature, session, own, before, before and known.framing is Framing.DATAGRAM)
+            datagrams = known.framing is Framing.DATAGRAM
+            view = View(slots, nature, session, own, before, before and datagrams, datagrams)
             self._views[connection] = view
         elif (view.nature, view.session) != (nature, session):
             view.nature, view.session = nature, session
@@ -224,6 +227,8 @@ class Judge:
             instance = view.own[at] = law_()
         else:
             instance = self._shared_instance(view, at, law_)
+        if view.datagrams:
+            instance.datagrams = True
         if view.began_before:
             instance.watched = False
             instance.lossy = instance.lossy or view.lossy

@@ -46,6 +46,8 @@ class Law:
     """The connections that it looks at."""
     watched = True
     """All that it looks at was seen from the beginning; false where one connection was met under way."""
+    datagrams = False
+    """Whether its connection, or the last one of several, is of datagrams: batches have no prefix."""
     lossy = False
     """What was sent may be missing, or out of order: one connection is of datagrams that were not seen from the beginning."""
 

@@ -34,7 +34,8 @@ KEPT = frozenset({"batch-size-is-receive-limit", "initial-sn-own-start", "qos-ne
 """Requirements of the handshake's page that are about what follows it."""
 
 OUT_OF_TURN = (
-    "law/expired-needs-a-lease", "law/to-self-needs-one-zid", "law/what-is-said-decodes",
+    "law/expired-needs-a-lease", "law/frames-are-not-empty", "law/join-on-multicast-only", "law/to-self-needs-one-zid",
+    "law/what-is-said-decodes",
     *(
         law.id for law in all_laws().values()
         if law.requirement.startswith("session-establishment/") and law.requirement.partition("/")[2] not in KEPT

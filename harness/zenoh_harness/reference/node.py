@@ -6,7 +6,7 @@ Faulty nodes replace one hook. Every hook is a small method that answers one que
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
@@ -102,8 +102,20 @@ class Reference(Responder, Initiator):
 
     # -- steps
 
-    def _feed(self, link: Link, event: Event) -> None:
+    def read(self, link: Link, event: Event) -> Iterator[Seen]:
+        """Yield what the event completes; of a batch of a live session that cannot be read whole, only that (batching#frame)."""
+        batch: list[Seen] = []
         for seen in link.decoder.feed(event):
+            if seen.kind == "batch":
+                yield from batch
+                batch = []
+            elif seen.kind == "undecodable" and link.live:
+                batch = batch[:1]
+            batch.append(seen)
+        yield from batch
+
+    def _feed(self, link: Link, event: Event) -> None:
+        for seen in self.read(link, event):
             if link.state is State.CLOSED:
                 return
             try:

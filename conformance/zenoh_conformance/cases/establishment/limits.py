@@ -8,10 +8,11 @@ from typing import Any
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import answered_or_closed, calm, under_test
 from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT, Deviation
-from zenoh_conformance.messages import Auth, Close, KeepAlive, sane
+from zenoh_conformance.messages import Auth, Close, Fragment, KeepAlive, Push, Put, sane
 from zenoh_conformance.messages import Auth as OpenAuth
 from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
+from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.talking.refusal import reach
 from zenoh_conformance.wire import NO_EXTS, Exts
@@ -162,7 +163,8 @@ def an_expired_session_is_told_so(scene: Scene) -> None:
 
 
 @case("session-establishment/any-message-renews-lease", control=a_sane_handshake_is_accepted, timed=True,
-      parameters=grid(what=("keep-alive", "frame", "empty-frame")))  # fmt: skip
+      parameters=grid(what=("keep-alive", "frame", "empty-frame", "fragments", "best-effort")),
+      breaks=("law/frames-are-not-empty",))  # fmt: skip
 def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
     """
     We state a short lease and say something in each fifth of it: the session lives on.
@@ -176,6 +178,10 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
     for _ in range(8):
         if what == "frame":
             us.publish(f"zconform/nobody/{us.zid.hex()}", b"x")
+        elif what == "fragments":
+            us.send(Fragment(reliable=True, more=True, sn=us.next_sn(), exts=NO_EXTS, payload=b"x"))
+        elif what == "best-effort":
+            us.say(Push(key=plain(f"zconform/nobody/{us.zid.hex()}"), body=Put(payload=b"x")), reliable=False)
         else:
             us.send(KeepAlive() if what == "keep-alive" else us.frame())
         for _ in us.stream(min(0.3, us.lease / 5)):

@@ -48,7 +48,9 @@ STEPS: dict[str, Callable[[Dialogue], Sendable]] = {
     control=a_sane_handshake_is_accepted,
     parameters=grid(what=tuple(IN_PASSING), state=("await-init", "init-acked")),
     breaks=(
+        "law/frames-are-not-empty",
         "law/init-syn-first",
+        "law/join-on-multicast-only",
         "law/lease-proposed-by-both",
         "law/multicast-has-no-handshake",
         "law/no-data-before-open",

@@ -220,8 +220,10 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=(*IN_PASSING, "empty")),
-    breaks=("law/init-ack-answers-init-syn", "law/no-data-before-open"),
-)
+    breaks=(
+        "law/frames-are-not-empty", "law/init-ack-answers-init-syn", "law/join-on-multicast-only", "law/no-data-before-open",
+    ),
+)  # fmt: skip
 def session_traffic_is_no_answer(scene: Scene, *, what: str) -> None:
     """
     A message of a session, or of multicast, or an empty batch comes where InitAck is due: it is refused or passed over.

@@ -6,7 +6,19 @@ from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
 from zenoh_conformance.cases.session.batches import what_does_not_fit_is_fragmented
 from zenoh_conformance.cases.session.fragments import push
-from zenoh_conformance.messages import Fragment, Push, Put, Query, Reply, Request, Response, ResponseFinal, sane
+from zenoh_conformance.messages import (
+    Del,
+    Err,
+    Fragment,
+    Push,
+    Put,
+    Query,
+    Reply,
+    Request,
+    Response,
+    ResponseFinal,
+    sane,
+)
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.talking import Asked, Heard, Party, Scene, parties, payload_of, told
 from zenoh_conformance.wire import Exts
@@ -63,7 +75,31 @@ def a_large_message_keeps_its_lane(scene: Scene, *, priority: int) -> None:
     in_its_lane(subscriber, heard)
 
 
-def asked_in(scene: Scene, priority: int) -> tuple[Party, Asked]:
+@case(
+    "batching/frame-carries-priority",
+    needs=(*ROUTES, "qos"),
+    control=what_does_not_fit_is_fragmented,
+    parameters=grid(priority=tuple(range(8))),
+)
+def a_value_and_a_deletion_keep_their_lane(scene: Scene, *, priority: int) -> None:
+    """
+    A value and a deletion are taken in each lane, and come in the lane of the priority that they have.
+
+        publisher  FRAME (priority 0 to 7: PUSH (PUT)), FRAME (the same: PUSH (DEL))
+        target     to the subscriber: both, in the lane of their priority
+    """
+    publisher, subscriber = parties(scene, "publisher", "subscriber")
+    subscriber.declares_subscriber("k")
+
+    qos: Exts[QoS] = Exts((QoS(value=sane.BLOCK & ~7 | priority),))
+    for body in (Put(payload=b"1"), Del()):
+        publisher.says(Push(key=publisher.key("k"), exts=qos, body=body), priority=priority)
+        with subscriber.us.about("push/push-reaches-intersecting"):
+            subscriber.expect_push("k", step="the publication")
+        in_its_lane(subscriber, subscriber.heard(Push)[-1])
+
+
+def asked_in(scene: Scene, priority: int, body: Reply | Err | None = None) -> tuple[Party, Asked]:
     """A query in a lane, which is answered and then ended in the same: who asked, and what."""
     querier, queryable = asked_of(scene)
     qos: Exts[QoS] = Exts((QoS(value=sane.BLOCK & ~7 | priority),))
@@ -72,7 +108,7 @@ def asked_in(scene: Scene, priority: int) -> tuple[Party, Asked]:
     asked = Asked(request.id, querier.whole("k"), request, querier)
 
     number = queryable.takes(asked, step="the query is passed on")
-    answer = Response(id=number, key=querier.key("k"), exts=qos, body=Reply(body=Put(payload=b"1")))
+    answer = Response(id=number, key=querier.key("k"), exts=qos, body=body or Reply(body=Put(payload=b"1")))
     queryable.says(answer, priority=priority)
     querier.awaits(lambda: bool(querier.answers(asked)))  # a final that leaves in a more urgent lane would overtake it
     queryable.says(ResponseFinal(id=number, exts=qos), priority=priority)
@@ -107,19 +143,20 @@ def a_query_in_any_lane_is_answered(scene: Scene, *, priority: int) -> None:
     "batching/frame-carries-priority",
     needs=(*ROUTES, "qos"),
     control=a_query_in_any_lane_is_answered,
-    parameters=grid(priority=LANES),
+    parameters=grid(priority=LANES, what=("reply", "error")),
 )
-def an_answer_comes_in_its_lane(scene: Scene, *, priority: int) -> None:
+def an_answer_comes_in_its_lane(scene: Scene, *, priority: int, what: str) -> None:
     """
-    Whatever priority an answer and a final have when they come, they come in the lane of it.
+    Whatever priority an answer, or an error, and a final have when they come, they come in the lane of it.
 
         querier    REQUEST (of some priority)
         queryable  RESPONSE, RESPONSE_FINAL (of the same)
         target     to the querier: RESPONSE, RESPONSE_FINAL, each in the lane of the priority that it has now
     """
-    querier, asked = asked_in(scene, priority)
+    querier, asked = asked_in(scene, priority, Err(payload=b"1") if what == "error" else None)
 
-    querier.expect_answer(asked, step="not reached: the answer")
+    querier.awaits(lambda: bool(querier.answers(asked)))
+    querier.us.require(bool(querier.answers(asked)), expected="an answer", got="none", step="not reached: the answer")
     querier.expect_end(asked)
 
     finals = [heard for heard in querier.heard(ResponseFinal) if heard.message.id == asked.id]

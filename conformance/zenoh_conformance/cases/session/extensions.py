@@ -8,10 +8,11 @@ from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import with_unknown
 from zenoh_conformance.cases.establishment.sane import a_session_does_work
 from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, asked_of, heard_of
-from zenoh_conformance.messages import KeepAlive, Push, Put, Query, Request, sane
+from zenoh_conformance.messages import Fragment, KeepAlive, Push, Put, Query, Request, sane
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.names import plain
-from zenoh_conformance.talking import Dialogue, Scene
-from zenoh_conformance.wire import Enc
+from zenoh_conformance.talking import Dialogue, Party, Scene
+from zenoh_conformance.wire import Enc, exts
 
 from .fragments import expect_value, fits, in_pieces, pieces_are_put_together, push
 
@@ -74,15 +75,15 @@ def what_has_an_unknown_extension_counts(scene: Scene, *, of: str, enc: str) -> 
     "primitives/unknown-mandatory-rejected",
     needs=ROUTES,
     control=a_query_reaches_a_queryable,
-    parameters=grid(of=("frame", "request")),
+    parameters=grid(of=("frame", "request", "fragment")),
     breaks=("law/what-is-said-decodes",),
 )
 def what_has_an_unknown_mandatory_extension_is_rejected(scene: Scene, *, of: str) -> None:
     """
-    A REQUEST, or the FRAME around it, has a mandatory extension that no page names: the query is not passed on.
+    A REQUEST, the FRAME around it, or its only FRAGMENT, has a mandatory extension that no page names: the query is not passed on.
 
         queryable  DECLARE (queryable)
-        querier    FRAME (an unknown mandatory extension: REQUEST), or FRAME (REQUEST, with such an extension)
+        querier    FRAME or FRAGMENT (an unknown mandatory extension: REQUEST), or FRAME (REQUEST, with such an extension)
         target     to the queryable: nothing; the querier's session may end
     """
     querier, queryable = asked_of(scene)
@@ -92,9 +93,9 @@ def what_has_an_unknown_mandatory_extension_is_rejected(scene: Scene, *, of: str
     request = Request(id=querier.us.new_id(), key=querier.key("k"), body=Query(parameters="odd"))
     if of == "request":
         request = with_unknown(request, **ODD["unit"], mandatory=True)
-    frame = querier.us.frame(request)
+    carrier = querier.us.frame(request) if of != "fragment" else whole_in_a_fragment(querier, request)
 
-    querier.us.send(with_unknown(frame, **ODD["unit"], mandatory=True) if of == "frame" else frame)
+    querier.us.send(carrier if of == "request" else with_unknown(carrier, **ODD["unit"], mandatory=True))
     querier.settles_or_ends()
 
     came = [heard for heard in queryable.now(Request) if heard.message.body.parameters == "odd"]
@@ -135,6 +136,12 @@ def a_close_behind_another_message_counts(scene: Scene) -> None:
     us.send(KeepAlive(), sane.close())
 
     us.expect_end(step="after Close")
+
+
+def whole_in_a_fragment(who: Party, message: Request) -> Fragment:
+    """The only fragment of a message."""
+    marks = [sane.first()] if who.us.patch > 0 else []
+    return Fragment(more=False, sn=who.us.next_sn(), exts=exts(*marks), payload=encode(message))
 
 
 def to_nobody(us: Dialogue) -> Push:

@@ -183,7 +183,7 @@ def what_is_dropped_is_discarded(scene: Scene) -> None:
     "fragmentation/lost-fragment-discards-chain",
     needs=ROUTES,
     control=pieces_are_put_together,
-    breaks=("law/what-is-said-decodes",),
+    breaks=("law/fragment-numbers-follow", "law/what-is-said-decodes"),
 )
 def a_chain_with_a_hole_is_discarded(scene: Scene) -> None:
     """
@@ -210,13 +210,14 @@ def a_chain_with_a_hole_is_discarded(scene: Scene) -> None:
     "push/push-reaches-intersecting",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
-    parameters=grid(how=("one-frame", "many-frames", "with-keep-alives")),
+    parameters=grid(how=("one-frame", "many-frames", "with-keep-alives", "a-fragment-behind")),
 )
 def every_message_of_a_batch_is_taken(scene: Scene, *, how: str) -> None:
     """
-    A batch holds many messages, in one FRAME or in as many, with KEEP_ALIVE between them or not: all are passed on, in order.
+    A batch holds many messages, in one FRAME or in as many, with KEEP_ALIVE between them or not, or a FRAGMENT behind a FRAME: all are
+    passed on, in order.
 
-        publisher  FRAME (PUSH, .., PUSH); or FRAME, KEEP_ALIVE, FRAME, .. in one batch
+        publisher  FRAME (PUSH, .., PUSH); or FRAME, KEEP_ALIVE, FRAME, .. in one batch; or FRAME, FRAGMENT in one, FRAGMENT
         target     to the subscriber: all PUSHes
     """
     publisher, subscriber = heard_of(scene)
@@ -227,6 +228,13 @@ def every_message_of_a_batch_is_taken(scene: Scene, *, how: str) -> None:
         some = pushes[at : at + fit]
         if how == "one-frame":
             publisher.us.say(*some)
+        elif how == "a-fragment-behind":
+            for one, other in zip(some[::2], some[1::2], strict=False):
+                frame, pieces = publisher.us.frame(one), in_pieces(publisher, other, 2)
+                publisher.us.send(frame, pieces[0])
+                publisher.us.send(*pieces[1:])
+            if len(some) % 2:
+                publisher.us.say(some[-1])
         else:
             between: list[Sendable] = [KeepAlive()] if how == "with-keep-alives" else []
             publisher.us.send(*chain.from_iterable([*between, publisher.us.frame(each)] for each in some))

@@ -11,7 +11,7 @@ from zenoh_conformance.cases.establishing import calm, until_open_syn
 from zenoh_conformance.cases.establishment.sane import a_session_does_work
 from zenoh_conformance.cases.initiator.open_ack import a_sane_handshake_makes_a_session
 from zenoh_conformance.judging.finding import NOT_REACHED, STATED_ROLE
-from zenoh_conformance.messages import Init, KeepAlive, Open, sane
+from zenoh_conformance.messages import Frame, Init, KeepAlive, Open, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenAck, OpenSyn
 from zenoh_conformance.reading.pieces import SN_MASK
@@ -270,7 +270,7 @@ def keeps_its_lease(scene: Scene, us: Dialogue, theirs: Open) -> None:
 
 def listens(us: Dialogue, patience: float, word: float) -> None:
     """Listen for that long, with a word of ours now and then. Deviates where nothing is said for all of it."""
-    last = us.wire.now()
+    last, said = us.wire.now(), len(us.heard)
     until = last + 1.05 * patience
     while us.wire.now() < until:
         us.send(KeepAlive())
@@ -281,3 +281,6 @@ def listens(us: Dialogue, patience: float, word: float) -> None:
         us.require(
             heard, expected="something in each quarter of its lease", got="silence", step="the lease that it stated"
         )
+    with us.about("keep-alive/keep-alive-when-idle"):
+        empty = all(isinstance(seen.message, Frame) for seen in us.heard[said:])
+        us.require(not empty, expected="KEEP_ALIVE", got="empty FRAMEs", step="the lease that it stated")

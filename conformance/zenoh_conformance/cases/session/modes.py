@@ -1,0 +1,174 @@
+"""The life of a session in each mode: it is kept alive, it ends by its lease and by CLOSE. Toward a responder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.establishing import calm
+from zenoh_conformance.cases.establishment.limits import a_silent_session_expires, opened
+from zenoh_conformance.judging.finding import OVERSLEPT
+from zenoh_conformance.messages import DToken, Fragment, KeepAlive, Open, Query, Request, sane
+from zenoh_conformance.reading.kinds import InitAck, OpenAck
+from zenoh_conformance.reading.names import plain
+from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.wire import exts
+
+from .settled_terms import keeps_its_lease
+
+LEASE_MS = 1000
+"""The lease of a session that is to die."""
+
+WORK: dict[str, Callable[[Dialogue], None]] = {
+    "declared": lambda us: us.declare(DToken(id=us.new_id(), key=plain(f"zconform/token/{us.zid.hex()}"))),
+    "asked": lambda us: us.say(Request(id=us.new_id(), key=plain(f"zconform/nobody/{us.zid.hex()}"), body=Query())),
+    "half-a-message": lambda us: us.send(half_a_message(us)),
+}
+"""What a session has done before it falls silent."""
+
+
+def half_a_message(us: Dialogue) -> Fragment:
+    """The first fragment of a message that does not end."""
+    marks = [sane.first()] if us.patch > 0 else []
+    return Fragment(reliable=True, more=True, sn=us.next_sn(), exts=exts(*marks), payload=b"x")
+
+
+@case(
+    "keep-alive/silent-session-is-dead",
+    control=a_silent_session_expires,
+    timed=True,
+    parameters=grid(did=tuple(WORK)),
+)
+def a_session_expires_whatever_it_did(scene: Scene, *, did: str) -> None:
+    """
+    A session declares, asks, or begins a message in fragments, and then says nothing more: it ends when its lease is over.
+
+        us      OpenSyn (lease 1 s) .. OpenAck
+        us      DECLARE, REQUEST or the first FRAGMENT of a message; nothing more
+        target  Close or the link's end, when the lease is over
+    """
+    us = opened(scene.dialogue(), lease_in_seconds=False, lease=LEASE_MS)
+    WORK[did](us)
+
+    expires(us)
+    calm(scene)
+
+
+@case("keep-alive/dead-session-closes-link", control=a_silent_session_expires, timed=True)
+def the_link_of_a_dead_session_is_closed(scene: Scene) -> None:
+    """
+    We state a lease of a second and say nothing more: the link ends, not the session alone.
+
+        us      OpenSyn (lease 1 s) .. OpenAck
+        us      nothing
+        target  (Close), and the link's end
+    """
+    us = opened(scene.dialogue(), lease_in_seconds=False, lease=LEASE_MS)
+
+    us.expect_end(within=2 * LEASE_MS / 1000 + 2 * us.unit, step="after the lease")
+    calm(scene)
+
+
+@case("session-establishment/any-message-renews-lease", control=a_silent_session_expires, timed=True)
+def a_session_lives_until_its_lease_is_over(scene: Scene) -> None:
+    """
+    We state a lease of two seconds, and are silent for two thirds of it, three times: the session lives.
+
+        us      OpenSyn (lease 2 s) .. OpenAck
+        us      nothing for 1.3 s, KEEP_ALIVE; three times
+        target  lives
+    """
+    us = opened(scene.dialogue(), lease_in_seconds=False, lease=2 * LEASE_MS)
+
+    for _ in range(3):
+        for _ in us.stream(4 * LEASE_MS / 3000):
+            pass
+        us.send(KeepAlive())
+        step = OVERSLEPT if us.overslept else "within its lease"
+        us.require(us.ended is None, expected="a session that lives", got=us.text_of(None), step=step)
+
+    us.expect_live()
+
+
+LIFE = ("is-kept-alive", "is-renewed", "expires", "closes")
+"""What a session of a mode does."""
+
+
+@case(
+    "keep-alive/something-every-quarter-lease",
+    profile="low-latency",
+    needs=("low-latency",),
+    timed=True,
+    parameters=grid(what=LIFE),
+)
+def a_low_latency_session_lives_and_ends(scene: Scene, *, what: str) -> None:
+    """
+    Without FRAME a session is kept alive, expires and is closed as with it.
+
+        us      InitSyn (LowLatency) .. OpenAck
+        target  something in each quarter of its lease; or, after our lease or our Close, the session's end
+    """
+    lives(scene, what, ("LowLatency",))
+
+
+@case(
+    "keep-alive/something-every-quarter-lease",
+    profile="compression",
+    needs=("compression",),
+    timed=True,
+    parameters=grid(what=LIFE),
+)
+def a_compressed_session_lives_and_ends(scene: Scene, *, what: str) -> None:
+    """
+    With compression a session is kept alive, expires and is closed as without it.
+
+        us      InitSyn (Compression) .. OpenAck
+        target  something in each quarter of its lease; or, after our lease or our Close, the session's end
+    """
+    lives(scene, what, ("Compression",))
+
+
+def lives(scene: Scene, what: str, offers: Sequence[str]) -> None:
+    """Open a session in a mode, and look at one part of its life."""
+    us = scene.dialogue()
+    ack = us.ask(us.init_syn(exts=sane.offers(*offers)), expect=InitAck, step="not reached: init")
+    agreed = {type(ext).__name__ for ext in ack.exts} >= set(offers)
+    us.require(agreed, expected=offers[0], got="none", step="not reached: init.exts")
+    short = {"expires": LEASE_MS, "is-renewed": 3 * LEASE_MS // 2}.get(what)
+    lease = {"lease": 3600} if short is None else {"lease_in_seconds": False, "lease": short}
+    theirs: Open = us.ask(us.open_syn(ack, **lease), expect=OpenAck, step="not reached: open")
+
+    if what == "is-kept-alive":
+        keeps_its_lease(scene, us, theirs)
+        calm(scene)
+    elif what == "is-renewed":
+        with us.about("session-establishment/any-message-renews-lease"):
+            is_renewed(us)
+    elif what == "expires":
+        with us.about("session-establishment/lease-expiry-ends-session"):
+            expires(us)
+        calm(scene)
+    else:
+        us.expect_live(step="not reached: the session works")
+        us.send(sane.close())
+        with us.about("close/close-ends-the-link"):
+            us.expect_end(step="after Close")
+
+
+def is_renewed(us: Dialogue) -> None:
+    """Publish in each fifth of the lease, and deviate unless the session lives."""
+    for _ in range(8):
+        us.publish(f"zconform/nobody/{us.zid.hex()}", b"x")
+        for _ in us.stream(us.lease / 5):
+            pass
+        step = OVERSLEPT if us.overslept else "while something is said"
+        us.require(us.ended is None, expected="a session that lives", got=us.text_of(None), step=step)
+    us.expect_live()
+
+
+def expires(us: Dialogue) -> None:
+    """Say nothing, and deviate unless the target ends the session."""
+    for _ in us.stream(2 * LEASE_MS / 1000 + us.unit):
+        if us.closed is not None:
+            break
+    us.require(us.is_over, expected="the session's end", got="a session that lives on", step="after the lease")
