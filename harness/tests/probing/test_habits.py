@@ -13,6 +13,8 @@ from zenoh_conformance.talking.fences import BY_QUERY, Fence, Fencing
 from zenoh_harness import cli
 from zenoh_harness.errors import OtherVersion
 from zenoh_harness.files import results
+from zenoh_harness.probing.habits import capacity
+from zenoh_harness.probing.habits.capacity import Capacity
 from zenoh_harness.probing.habits.study import study, study_profile
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.node import facts, health, lifecycle
@@ -345,3 +347,25 @@ def test_a_way_that_was_not_measured_is_no_error():
 
     assert habits.way is SessionEnd.FIN
     assert 0 < habits.expected(10, 1) < 60
+
+
+ALL, FIVE, ONE = (Capacity(None, None), Capacity(5, 2, True), Capacity(1, 1, True))
+
+
+@pytest.mark.parametrize(
+    ("measured", "believed"),
+    [
+        ([ALL], ALL),
+        ([ONE, ALL], ALL),
+        ([ONE, ONE], ONE),
+        ([ONE, FIVE, ONE], FIVE),
+        ([FIVE, Capacity(6, 1), ONE], Capacity(6, 2)),
+        ([Capacity(None, 3), Capacity(3, None)], ALL),
+    ],
+)
+def test_a_limit_is_believed_when_it_shows_again(monkeypatch, measured, believed):
+    """A machine that is busy for a moment makes a large node look like a small one."""
+    left = list(measured)
+    monkeypatch.setattr(capacity, "_capacity", lambda *_: left.pop(0))
+    assert capacity.measure_capacity(None, 0.001, ()) == believed
+    assert not left

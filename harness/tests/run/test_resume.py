@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ from zenoh_harness.run.judge.law_results import LawResults
 from zenoh_harness.run.overload import prevented_judgements
 from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.report.compare import changes
-from zenoh_harness.run.store.journal import JOURNAL, Journal, read
+from zenoh_harness.run.store.journal import JOURNAL, Journal, LearntHabits, read
+from zenoh_harness.targets.habits import TargetHabits
 
 pytestmark = pytest.mark.spread
 
@@ -200,6 +202,24 @@ def test_a_run_that_could_not_go_on_is_resumed(tmp_path):
     verdicts = {one.key.check: one.verdict.value for one in ran.judgements}
     assert verdicts == {"fake/a": "pass", "fake/b": "pass", "target/stays-up": "pass"}
     assert len(results.read(again.out).judgements) == 3
+
+
+def test_what_was_learnt_is_not_learnt_otherwise_by_a_run_that_goes_on(tmp_path):
+    """On a busy machine a large node may be taken for a small one, in the first part of a run or in the second."""
+    place, learnt = ("responder", "default"), TargetHabits(answer=0.1, half_open=9, lacks=frozenset({"finals"}))
+    journal = Journal(tmp_path / JOURNAL, tmp_path / "secret")
+    journal.note_habits(LearntHabits.of(place, learnt))
+    journal.note_habits(LearntHabits.of(place, TargetHabits(half_open=1)))
+    memory = read(journal.path)
+    busy = TargetHabits(answer=0.3, half_open=1, sessions=1, lacks=frozenset({"several-links"}))
+    assert memory.learnt[place].put_into(busy) == replace(learnt, answer=0.3)
+
+
+def test_a_run_writes_down_what_it_learnt(tmp_path, snapshots):
+    world = full_world(tmp_path / "w")
+    world.run()
+    last = [one for one in snapshots() if (one / JOURNAL).exists()][-1]
+    assert set(read(last / JOURNAL).learnt) == {("responder", "default"), ("responder", "low-latency")}
 
 
 def test_a_finding_of_a_law_is_not_lost(tmp_path, snapshots):

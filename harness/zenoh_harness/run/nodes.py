@@ -220,7 +220,7 @@ class NodeRun:
                 return
             later = profiles[number:]
             records = self._records(register, profile)
-            lifecycle = self._prepared.pop(profile, None) or self._lifecycle(profile)
+            lifecycle = self._prepared.pop(profile, None) or self._lifecycle(profile, records)
             try:
                 begun, unhealthy = self._begun(records, lifecycle)
                 if not begun and self._habits is None and self._not_had[-1][1].silent:
@@ -234,7 +234,7 @@ class NodeRun:
                         self._judged(records, lifecycle, unhealthy)
                     return
                 if begun:
-                    self._prepare_the_next(later)
+                    self._prepare_the_next(register, later)
                     self._judged(records, lifecycle, unhealthy)
             finally:
                 self._let_go(lifecycle, last=not later)
@@ -245,13 +245,15 @@ class NodeRun:
             records.cannot_start(why.what)
         self._not_had.clear()
 
-    def _lifecycle(self, profile: str) -> Lifecycle:
-        return Lifecycle(self.target, profile, self._examine, told=self.options.told, earlier=self._habits)
+    def _lifecycle(self, profile: str, records: Records) -> Lifecycle:
+        learnt = records.learnt_habits()
+        recalled, told = learnt.put_into if learnt else None, self.options.told
+        return Lifecycle(self.target, profile, self._examine, told=told, earlier=self._habits, recalled=recalled)
 
-    def _prepare_the_next(self, later: Sequence[str]) -> None:
+    def _prepare_the_next(self, register: Register, later: Sequence[str]) -> None:
         """Where instances are not in each other's way, the next one starts while this one is judged: a start is mostly waiting."""
         if later and self.target.can_run_beside and self.target.side is Side.RESPONDER:
-            self._prepared[later[0]] = self._lifecycle(later[0])
+            self._prepared[later[0]] = self._lifecycle(later[0], self._records(register, later[0]))
             self._prepared[later[0]].prepare()
 
     def _records(self, register: Register, profile: str) -> Records:
@@ -294,6 +296,7 @@ class NodeRun:
         self._habits = self._habits or lifecycle.habits
         self._cannot_have()
         records.fencing = lifecycle.habits.fencing
+        records.note_habits(lifecycle.habits)
         return True, unhealthy
 
     def _judged(

@@ -22,8 +22,9 @@ from zenoh_harness.run.judge.decide import Decision, ended, level_of
 from zenoh_harness.run.judge.law_results import LawCount, LawResults
 from zenoh_harness.run.node.lifecycle import Unhealthy
 from zenoh_harness.run.plan.plan import Item
-from zenoh_harness.run.store.journal import Died, Place, conversation_of, no_note, text_of
+from zenoh_harness.run.store.journal import Died, LearntHabits, Place, conversation_of, no_note, text_of
 from zenoh_harness.run.write.register import Register
+from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget
 
 NO_CASE = "no case repeats it, and the script was not tried"
@@ -110,6 +111,15 @@ class Records:
         return LawResults(
             self._place, self._register.journal.note_attempt if self._register.journal else no_note, heard
         )
+
+    def learnt_habits(self) -> LearntHabits | None:
+        """What was learnt of the target before the run was resumed."""
+        return self._register.earlier.learnt_habits(self._place) if self._register.earlier else None
+
+    def note_habits(self, habits: TargetHabits) -> None:
+        """Write what was learnt of the target into the journal, unless it is there."""
+        if self._register.journal is not None and self.learnt_habits() is None:
+            self._register.journal.note_habits(LearntHabits.of(self._place, habits))
 
     def earlier_deaths(self) -> list[Death]:
         """Return the deaths that no case was charged with before the run was resumed."""

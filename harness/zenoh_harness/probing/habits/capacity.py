@@ -14,7 +14,7 @@ from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.talking.budget import FEW, ReadBudget
 from zenoh_conformance.wire import exts
 from zenoh_harness.errors import CannotConnect
-from zenoh_harness.links.timing import Deadline, scaled, stretched
+from zenoh_harness.links.timing import Deadline, stretched
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.targets.habits import CONNECT, UNIT
 from zenoh_harness.targets.target import NodeInstance
@@ -31,8 +31,8 @@ LONGEST: Final = 3.0
 TIMES: Final = 10
 """Each link may take this many times the slowest answer of the node."""
 
-TIMES_HASTY: Final = 2
-"""How often a node that does not wait for long is tried again."""
+AGAIN: Final = 2
+"""How often at most a node that seems to have a limit is tried again: a busy machine, or a short patience, looks like one."""
 
 REQUIREMENT: Final = "target/habits"
 _ZIDS = itertools.count(1)
@@ -55,20 +55,32 @@ HASTY: Final = 6
 def measure_capacity(node: NodeInstance, answer: float, offers: Sequence[Any], impatient: bool = False) -> Capacity:
     """Measure how many half-open handshakes and sessions it serves at once, and how it treats further links.
 
-    An `impatient` node is tried with few, and again where it seems to serve fewer: it may have given them up meanwhile.
+    A limit is believed where two measurements in a row show the same one; of different ones the largest counts. An `impatient` node is
+    tried with few, and each time: it may have given them up meanwhile.
     """
-    found = _capacity(node, answer, offers, HASTY if impatient else TRIED)
-    for _ in range(TIMES_HASTY if impatient else 0):
+    tried = HASTY if impatient else TRIED
+    found = _capacity(node, answer, offers, tried)
+    for _ in range(AGAIN):
         if found.half_open is None and found.sessions is None:
             break
-        found = _capacity(node, answer, offers, HASTY)
+        again = _capacity(node, answer, offers, tried)
+        if not impatient and again == found:
+            break
+        found = larger(found, again)
     return found._replace(turns_away=found.turns_away and not impatient)
+
+
+def larger(one: Capacity, other: Capacity) -> Capacity:
+    """What a node served in the better of two measurements; it turns links away only where it did so in both."""
+    half_open = None if None in (one.half_open, other.half_open) else max(one.half_open or 0, other.half_open or 0)
+    sessions = None if None in (one.sessions, other.sessions) else max(one.sessions or 0, other.sessions or 0)
+    return Capacity(half_open, sessions, half_open is not None and one.turns_away and other.turns_away)
 
 
 def _capacity(node: NodeInstance, answer: float, offers: Sequence[Any], tried: int) -> Capacity:
     if node.profile.credentials is not None or node.profile.sessions is not None:
         return Capacity(None, node.profile.sessions)
-    within = max(scaled(LEAST), TIMES * answer)
+    within = max(stretched(LEAST), TIMES * answer)
     links = [us for us in (open_link(node, 1.0, 1.0) for _ in range(tried)) if us is not None]
     try:
         for us in links:
@@ -89,7 +101,7 @@ def _capacity(node: NodeInstance, answer: float, offers: Sequence[Any], tried: i
 def _one_by_one(node: NodeInstance, within: float, offers: Sequence[Any], tried: int) -> int | None:
     """Count the sessions that it holds, opened one after the other; None if the time ran out before the limit."""
     links: list[Dialogue] = []
-    until = time.monotonic() + max(scaled(LONGEST), within)
+    until = time.monotonic() + max(stretched(LONGEST), within)
     try:
         while len(links) < tried and time.monotonic() < until and (us := open_link(node, 1.0, 1.0)) is not None:
             links.append(us)

@@ -81,12 +81,16 @@ class Lifecycle:
         told: Callable[[str], None] = lambda _text: None,
         habits: TargetHabits | None = None,
         earlier: TargetHabits | None = None,
+        recalled: Callable[[TargetHabits], TargetHabits] | None = None,
     ) -> None:
-        """`habits` were learnt in this profile; `earlier`, in another one: what may differ here is learnt anew."""
+        """`habits` were learnt in this profile; `earlier`, in another one: what may differ here is learnt anew.
+
+        `recalled` puts what the run learnt here before it was resumed in place of what takes many links to measure.
+        """
         self.target, self.profile = target, profile
         self.habits = habits or UNKNOWN
         """What was learnt of the target."""
-        self._studied, self._earlier = habits is not None, earlier
+        self._studied, self._earlier, self._recalled = habits is not None, earlier, recalled
         self.generation = 0
         """How many instances there were."""
         self.condition = ""
@@ -165,7 +169,9 @@ class Lifecycle:
         return Unhealthy(Verdict.CRASH, f"{after}{death(vitals)}")
 
     def _studied_habits(self) -> TargetHabits:
-        return study(self.node) if self._earlier is None else study_profile(self.node, self._earlier)
+        measured = self._recalled is None
+        found = study_profile(self.node, self._earlier) if self._earlier else study(self.node, rooms=measured)
+        return self._recalled(found) if self._recalled and found.answer else found
 
     def another(self) -> Lifecycle:
         """Another one, of a further instance of the same target, which is held to what was learnt of this one."""

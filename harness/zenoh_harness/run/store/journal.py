@@ -1,7 +1,8 @@
 """The journal of a run, `resume.jsonl`: what `--resume` needs beside the results; it is deleted when all is judged.
 
 A law is judged once a profile, over all conversations; after a kill, its findings and the number of its subjects would be lost with the
-process. So each attempt is written down before its judgement is, and each death that no case is charged with.
+process. So each attempt is written down before its judgement is, and each death that no case is charged with. What was learnt of the
+target at the beginning decides what can be judged; a busy machine might teach it otherwise the second time, so it is written down, too.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.files import conversations, records
 from zenoh_harness.files.faults import FileFault, Row
+from zenoh_harness.targets.habits import TargetHabits
 
 JOURNAL: Final = "resume.jsonl"
+
+MEASURED: Final = ("half_open", "sessions", "turns_away", "message")
+"""Fields of the habits that say what a target has room for; they take many links to measure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,30 @@ class Died:
     """The checks that ran, each with its conversation."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearntHabits:
+    """The habits of a target that decide what can be judged of it, and that load may hide: as the run learnt them at first."""
+
+    role: str
+    profile: str
+    half_open: int | None = None
+    sessions: int | None = None
+    turns_away: bool = False
+    message: int | None = None
+    lacks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, place: Place, habits: TargetHabits) -> LearntHabits:
+        """Those of a target that was studied."""
+        role, profile = place
+        lacks = tuple(sorted(habits.lacks))
+        return cls(role=role, profile=profile, lacks=lacks, **{name: getattr(habits, name) for name in MEASURED})
+
+    def put_into(self, habits: TargetHabits) -> TargetHabits:
+        """The habits, with these in place of what was measured."""
+        return replace(habits, lacks=frozenset(self.lacks), **{name: getattr(self, name) for name in MEASURED})
+
+
 Place = tuple[str, str]
 """Role and profile."""
 
@@ -70,6 +99,8 @@ class Memory:
     """Lines of the target's file of embargoed judgements when the run began."""
     heard: dict[tuple[str, str, str], list[LawReport]] = field(default_factory=dict)
     died: list[Died] = field(default_factory=list)
+    learnt: dict[Place, LearntHabits] = field(default_factory=dict)
+    """By role and profile, what was learnt of the target when the run began."""
 
     def heard_in(self, place: Place) -> dict[str, list[LawReport]]:
         """What the laws said in one role and profile, by check."""
@@ -97,6 +128,10 @@ class Journal:
     def note_attempt(self, heard: LawReport) -> None:
         """Write down what the laws said of an attempt."""
         self._write(self.path, {"heard": heard})
+
+    def note_habits(self, learnt: LearntHabits) -> None:
+        """Write down what was learnt of the target: a run that goes on judges by the same."""
+        self._write(self.path, {"learnt": learnt})
 
     def note_death(self, died: Died, *, guarded: bool) -> None:
         """Write down a death; where nobody else reads it, if the target is under embargo."""
@@ -135,6 +170,9 @@ def read(*paths: Path) -> Memory:
                     of[heard.where] = session
                     memory.heard.pop(heard.where)
                 memory.heard.setdefault(heard.where, []).append(heard)
+            elif "learnt" in row:
+                learnt = records.read_from(path, LearntHabits, row["learnt"])
+                memory.learnt.setdefault((learnt.role, learnt.profile), learnt)
             elif "died" in row:
                 memory.died.append(records.read_from(path, Died, row["died"]))
     return memory

@@ -17,7 +17,7 @@ from zenoh_harness.files.results import Header, Results, label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.store import embargo, journal
-from zenoh_harness.run.store.journal import Died, LawReport, Memory, Place
+from zenoh_harness.run.store.journal import Died, LawReport, LearntHabits, Memory, Place
 
 _OF_LISTS: Final = ("known/", "judged/")
 """Checks of the lists, which are made once all else is judged."""
@@ -50,6 +50,10 @@ class EarlierRun:
     def law_reports(self, place: Place) -> Mapping[str, list[LawReport]]:
         """What the laws heard in a role and profile, by check."""
         return self.memory.heard_in(place)
+
+    def learnt_habits(self, place: Place) -> LearntHabits | None:
+        """What was learnt of the target there, if it was had."""
+        return self.memory.learnt.get(place)
 
     def deaths(self, place: Place) -> list[Died]:
         """The deaths there that no case was charged with, and that no check which is run again was part of alone."""
