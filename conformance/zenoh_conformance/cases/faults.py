@@ -1,30 +1,23 @@
 """Faults: the deviating judgements of a run, folded by their cause, so that one fault of a target is told once.
 
-Two judgements share a cause if they are about the same requirement, or if they have a *trait* in common: the field that is wrong, the
-message that was lost, the step that had the same odd outcome, the input that was not refused at the same stage, the line of a panic.
-A law shares the cause of the checks in whose conversations it was broken, where it was broken in none that passed.
+Which judgements share a cause is told by `causes.py`; a fault is told under the requirement that it breaks.
 
 A fault that is listed as known is never folded with one that is not: lists match judgements, and a known fault has known places only.
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
-from typing import Any, Final
+from typing import Final
 
 from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
 
 from .case import all_cases
-from .controls import BASIC, words_of
+from .causes import A_SESSION, OF_A_QUERY, PLAIN, by_cause, found, is_field, is_loss
 
-_PLAIN: Final = tuple(check for checks in BASIC.values() for check in checks)
-_ATTEMPTS: Final = re.compile(r"^\d+ of \d+ (?:attempts|times \w+): ")
-_UNREAD: Final = re.compile(r"^undecodable bytes \((\S+) at byte ")
 _STAGES: Final = (("stage init", "init."), ("stage open", "open."))
 """How the step or the field of a finding begins, by stage of the handshake."""
 
@@ -92,11 +85,6 @@ class TargetFault:
         return tuple(one for cause, one in reversed(seen.items()) if cause != self.first.cause)
 
 
-def found(judgement: Judgement) -> dict[str, Any]:
-    """The finding of a judgement as its details keep it: path, expected, got, why, byte."""
-    return dict(judgement.details.get("found", {}))
-
-
 def is_told(verdict: Verdict) -> bool:
     """Whether a summary shows each of these: what is wrong and not listed, late, or an error of ours."""
     return not verdict.is_quiet and verdict is not Verdict.KNOWN
@@ -104,12 +92,16 @@ def is_told(verdict: Verdict) -> bool:
 
 def faults(judgements: Iterable[Judgement]) -> list[TargetFault]:
     """The faults that no list excuses: what makes a plain session fail first, then by verdict, and in each what tells most."""
-    return sorted(_fold([one for one in judgements if is_told(one.verdict)]), key=_order)
+    return _folded(one for one in judgements if is_told(one.verdict))
 
 
 def known_faults(judgements: Iterable[Judgement]) -> list[TargetFault]:
     """The faults all of whose places are listed."""
-    return sorted(_fold([one for one in judgements if one.verdict is Verdict.KNOWN]), key=_order)
+    return _folded(one for one in judgements if one.verdict is Verdict.KNOWN)
+
+
+def _folded(judgements: Iterable[Judgement]) -> list[TargetFault]:
+    return sorted((TargetFault(tuple(_told_first(alike))) for alike in by_cause([*judgements])), key=_order)
 
 
 SILENCE: Final = "silence"
@@ -124,119 +116,14 @@ COMES: Final[Mapping[str, str]] = {
 """A message that is due, and the requirement that it comes."""
 
 
-OF_A_QUERY: Final = ("ResponseFinal", "Response", "Request")
-"""What does not come, or is not passed on, where a query is lost."""
-
-
 def _lost_at_times(judgements: Sequence[Judgement]) -> str:
     """The one message that all of these missed, some of them not each time; empty if there is no such message."""
-    missed = {str(found(one).get("expected", "")) if is_loss(found(one)) else "" for one in judgements}
-    if not any(one.verdict is Verdict.FLAKY for one in judgements):
+    missed = {str(found(one).get("expected", "")) if is_loss(found(one)) else "" for one in judgements} - {A_SESSION}
+    if not missed or not any(one.verdict is Verdict.FLAKY for one in judgements):
         return ""
     if missed <= {*OF_A_QUERY}:
         return next(name for name in OF_A_QUERY if name in missed)
     return missed.pop() if len(missed) == 1 else ""
-
-
-# -- folding
-
-Trait = tuple[Hashable, ...]
-
-
-def _fold(judgements: Sequence[Judgement]) -> Iterator[TargetFault]:
-    """One fault for each set of judgements that traits connect."""
-    leader: dict[Trait, Trait] = {}
-
-    def root(trait: Trait) -> Trait:
-        while (above := leader.setdefault(trait, trait)) != trait:
-            trait = above
-        return trait
-
-    names = {id(one): ("judgement", at) for at, one in enumerate(judgements)}
-    for one in judgements:
-        for trait in _traits(one):
-            leader[root(trait)] = root(names[id(one)])
-    for law, case in _in_one_conversation(judgements):
-        leader[root(names[id(law)])] = root(names[id(case)])
-    folded: defaultdict[Trait, list[Judgement]] = defaultdict(list)
-    for one in judgements:
-        folded[root(names[id(one)])].append(one)
-    return (TargetFault(tuple(_told_first(alike))) for alike in folded.values())
-
-
-def _traits(one: Judgement) -> Iterator[Trait]:
-    """What two judgements of one cause have in common."""
-    kind = "ours" if one.verdict.is_ours else "grave" if one.verdict.is_grave else "deviation"
-    if kind != "deviation":
-        yield kind, words_of(_ATTEMPTS.sub("", one.cause))
-        return
-    was = found(one)
-    yield "requirement", one.key.requirement
-    if one.verdict is Verdict.FLAKY and is_loss(was) and was.get("expected") in OF_A_QUERY:
-        yield ("at times",)
-    if is_loss(was):
-        yield "lost in", one.key.check, str(was["got"])
-    yield from _traits_of_finding(was)
-
-
-def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
-    path, expected, got = (words_of(str(was.get(name, ""))) for name in ("path", "expected", "got"))
-    in_handshake = any(path == stage for stage, _ in _STAGES)
-    if unread := _UNREAD.match(got):
-        yield "field", unread[1]
-    elif _is_field(path):
-        yield "field", path
-    elif expected.startswith(_REFUSALS):
-        yield ("unrefused", got) if got.startswith("link ") else ("unrefused", path, got)
-    elif got:
-        yield "seen", expected, got
-        if path and not in_handshake and not path.startswith(_ANY_STEP):
-            yield "step", path
-    if in_handshake and got == "silence":
-        yield "stuck", path
-
-
-_ANY_STEP: Final = ("the session works", "fence", "stage ", "lawful traffic")
-"""Steps of checks about anything: that two findings were made there says nothing."""
-_REFUSALS: Final = ("a refusal", "Close(")
-_LOSSES: Final = ("silence", "link ", "Close(", "undecodable bytes", "DecodeError")
-
-
-def is_loss(was: Mapping[str, Any]) -> bool:
-    """Whether a finding says only that what was awaited did not come, and not what came in its place."""
-    return str(was.get("got", "")).startswith(_LOSSES)
-
-
-def _is_field(path: str) -> bool:
-    """Whether a path is that of a field, and not a message or a step in words."""
-    return "." in path and " " not in path and ":" not in path
-
-
-LIKE: Final = 1 / 3
-"""The least share of conversations that a law and a check, or two laws, have in common if one cause is behind both."""
-
-
-def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
-    """Laws and checks, and laws, that are red in mostly the same conversations."""
-    where: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
-    shown: dict[tuple[str, str, str], Judgement] = {}
-    for one in judgements:
-        place = one.key.role, one.key.profile, one.key.check
-        where[place].update(one.details.get("seen_in", ()) if _is_law(one) else [_label(one)])
-        shown.setdefault(place, one)
-    for law, other in permutations(shown, 2):
-        both = where[law] & where[other] if _is_law(shown[law]) and law[:2] == other[:2] else ()
-        if both and len(both) >= LIKE * len(where[law] | where[other]):
-            yield shown[law], shown[other]
-
-
-def _is_law(one: Judgement) -> bool:
-    return one.key.check.startswith("law/")
-
-
-def _label(one: Judgement) -> str:
-    values = ",".join(f"{name}={value}" for name, value in one.key.parameters)
-    return f"{one.key.check}[{values}]" if values else one.key.check
 
 
 # -- what stands for all
@@ -257,12 +144,20 @@ def _told_first(alike: Sequence[Judgement]) -> list[Judgement]:
 def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
     """What of the requirements in which a fault shows is the one that it breaks.
 
-    Before all that of a check which says what is wrong, and not only that something did not come; one that a check is about, and not
-    a step on its way; the earliest step of a plain session; what other checks rest on; what shows most often.
+    Before all that of a check which says what is wrong, and not only that something did not come; one that names the field; one that a
+    check is about, and not a step on its way; the earliest step of a plain session; what other checks rest on; what shows most often.
     """
     direct = [one for one in group if not is_loss(found(one))]
+    named = any(is_field(str(found(one).get("path", ""))) for one in direct)
     own = [one for one in group if _is_own(one)]
-    return not direct, not own, min(map(_step, group)), not any(one.key.check in below for one in group), -len(group)
+    return (
+        not direct,
+        not named,
+        not own,
+        min(map(_step, group)),
+        not any(one.key.check in below for one in group),
+        -len(group),
+    )
 
 
 def _is_own(one: Judgement) -> bool:
@@ -274,7 +169,7 @@ def _is_own(one: Judgement) -> bool:
 def _step(one: Judgement) -> tuple[int, int]:
     """How early in the dialogue a judgement found its fault: in a plain session first, then by the stage of the handshake."""
     check, path = one.key.check, str(found(one).get("path", ""))
-    plain = _PLAIN.index(check) if check in _PLAIN else len(_PLAIN)
+    plain = PLAIN.index(check) if check in PLAIN else len(PLAIN)
     stage = next((number for number, words in enumerate(_STAGES) if path.startswith(words)), len(_STAGES))
     return plain, stage
 
@@ -291,7 +186,7 @@ def rank(judgement: Judgement) -> tuple[bool, bool, int]:
     """How much a judgement tells of what is wrong, the most first: a plain session, then a byte, then cases, laws, models."""
     check = judgement.key.check
     kind = 2 if check.startswith("models/") else 1 if check.startswith("law/") else 0
-    return check not in _PLAIN, "byte" not in found(judgement), kind
+    return check not in PLAIN, "byte" not in found(judgement), kind
 
 
 def order(verdict: Verdict) -> tuple[bool, int]:
@@ -301,5 +196,5 @@ def order(verdict: Verdict) -> tuple[bool, int]:
 
 def _order(fault: TargetFault) -> tuple[Hashable, ...]:
     first = fault.first
-    plain = first.key.check in _PLAIN and not first.verdict.is_grave
+    plain = first.key.check in PLAIN and not first.verdict.is_grave
     return not plain, order(first.verdict), rank(first)

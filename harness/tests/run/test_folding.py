@@ -110,6 +110,84 @@ def test_a_law_is_the_cause_of_the_check_in_whose_conversations_it_was_broken(pl
     assert len(faults([law, red(CASE, QUERY, **finding(path="answers", expected="1 2", got="2"))])) == count
 
 
+BESIDE = {"beside": ["law/forwarded-qos"]}
+NAMED = finding(path="push.exts.qos.block", expected="what was received", got="none")
+
+
+@pytest.mark.parametrize(
+    ("said", "beside", "count"),
+    [
+        (finding(path="QoS", expected="QoS as it was said", got="another"), BESIDE, 1),
+        (finding(path="delivery", expected="Push", got="silence"), BESIDE, 1),
+        (finding(path="delivery", expected="Push", got="silence"), {}, 2),
+        (finding(path="the query is passed on", expected="Request", got="silence"), BESIDE, 2),
+        (finding(path="the session works", expected="ResponseFinal", got="silence"), BESIDE, 2),
+        (finding(path="stage open", expected="OpenAck", got="Close(INVALID)"), BESIDE, 2),
+        (finding(path="twice", expected="no Push", got="Push"), BESIDE, 1),
+        (finding(path="twice", expected="Request to one", got="Request to both"), BESIDE, 2),
+    ],
+    ids=["a value", "the message", "elsewhere", "another kind", "the fence", "the handshake", "none of it", "the other kind"],
+)  # fmt: skip
+def test_a_law_tells_what_a_check_missed_in_a_message_of_its_kind_on_the_same_connection(
+    said: dict[str, Any], beside: dict[str, Any], count: int
+) -> None:
+    case = red("a/b", QUERY, **{**said, "details": {**said["details"], **beside}})
+    law = red("law/forwarded-qos", "push/qos-is-forwarded", **NAMED)
+
+    told = faults([case, law])
+
+    assert len(told) == count
+    assert "push/qos-is-forwarded" in {fault.requirement for fault in told}
+
+
+def test_what_cannot_be_read_may_be_what_a_check_missed() -> None:
+    unread = finding(path="lowlatency", why="what was said is no message")
+    missed = finding(path="the session works", expected="ResponseFinal", got="silence")
+    case = red("a/b", QUERY, cause="c", details={**missed["details"], "beside": ["law/what-is-said-decodes"]})
+
+    assert heads(case, red("law/what-is-said-decodes", WHOLE, **unread)) == {WHOLE}
+
+
+DECLARED = "declarations/forwarded-on-interest"
+
+
+@pytest.mark.parametrize(("declared", "count"), [("DSubscriber", 1), ("DToken", 1), ("DFinal", 3), ("D_FINAL", 3)])
+def test_what_does_not_come_because_its_declaration_is_lost_is_one_fault_with_that(declared: str, count: int) -> None:
+    lost = red("a/a", DECLARED, **finding(path="still there", expected=declared, got="silence"))
+    push = red("a/b", PUSH, **finding(path="to who stays", expected="Push", got="silence"))
+    query = red("a/c", QUERY, **finding(path="what stays", expected="Request", got="silence"))
+
+    assert len(faults([lost, push, query])) == count
+    assert len(faults([push, query])) == 2
+
+
+def test_what_even_a_plain_session_misses_is_one_fault_in_that_role() -> None:
+    plain = red("establishment-sane/a-session-does-work", "session-establishment/session-live-after-open-ack",
+                **finding(path="the session works", expected="ResponseFinal", got="silence"))  # fmt: skip
+    missed = finding(path="coming back", expected="a session", got="silence")
+    other = red("a/b", QUERY, **missed)
+    initiator = replace(other, key=replace(other.key, role="initiator", requirement=PUSH, check="a/c"))
+    named = red("a/d", WHOLE, **finding(path="open.lease", expected="10 s", got="10 ms"))
+
+    assert heads(plain, other, named) == {plain.key.requirement, WHOLE}
+    assert len(faults([plain, initiator])) == 2
+
+
+def test_a_refusal_with_any_reason_is_one_kind_of_refusal() -> None:
+    closed = finding(path="stage init", expected="Close", got="InitAck")
+    unsupported = finding(path="stage init", expected="Close(UNSUPPORTED)", got="InitAck")
+
+    assert len(faults([red("a/b", OPEN, **closed), red("a/c", WHOLE, **unsupported)])) == 1
+
+
+def test_a_field_that_is_named_comes_before_what_is_said_in_words() -> None:
+    words = red("a/b", QUERY, **finding(path="the value", expected="31", got="30"))
+    words = replace(words, details={**words.details, "beside": ["law/x"]})
+    law = red("law/x", PUSH, **finding(path="push.put.payload", expected="what was received", got="another"))
+
+    assert heads(*[words] * 3, law) == {PUSH}
+
+
 def test_one_panic_is_one_fault_and_never_one_with_a_deviation() -> None:
     died = {"verdict": Verdict.CRASH, "cause": "SIGABRT: panicked at src/a.rs:10"}
 
@@ -131,6 +209,7 @@ def test_a_query_that_is_lost_at_times_is_told_as_such_whatever_was_judged_meanw
         red("a/b", "primitives/unknown-optional-skipped", verdict=Verdict.FLAKY, **unanswered),
         red("a/c", QUERY, verdict=Verdict.FLAKY, **unasked),
         red("a/d", RAISED, **unanswered),
+        red("a/e", INIT, verdict=Verdict.FLAKY, **finding(path="coming back", expected="a session", got="silence")),
     ]
     looked = {"found": unanswered["details"]["found"], "lost": {"times": 3, "of": 75}}
 

@@ -47,11 +47,11 @@ fault(
 fault(
     "drops-a-version-silently",
     "Ends the link without CLOSE on an unknown version.",
-    check_init=lambda node, syn: refuse(None) if not node.accepts_version(syn.version) else None,
+    check_init=lambda node, base, syn: refuse(None) if not node.accepts_version(syn.version) else base(),
     caught_by="establishment-init/an-unknown-version-is-closed",
     also={
         "law/refusal-is-close": "the law sees it too",
-        "establishment-init/*": "it sends no CLOSE and so no reason, and does not check the ZID",
+        "establishment-init/*": "it sends no CLOSE and so no reason",
     },
 )
 fault(

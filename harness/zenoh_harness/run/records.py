@@ -98,7 +98,8 @@ class Records:
         looked = decision.after and not decision.verdict.is_quiet
         health = {"health": {"before": decision.before, "after": decision.after}} if looked else {}
         script = {"script": decision.script} if decision.script else {}
-        return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script, **health}
+        beside = {"beside": list(decision.beside)} if decision.beside and not decision.verdict.is_quiet else {}
+        return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script, **health, **beside}
 
     @property
     def _place(self) -> Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import Final
@@ -149,4 +150,4 @@ def not_again(finding: Finding) -> Finding:
     if not finding.reached:
         return finding
     why = f"what deviated once did not deviate again: {finding.cause}"
-    return Finding(requirement=finding.requirement, sender=finding.sender, why=why)
+    return replace(finding, path="", why=why)

@@ -47,6 +47,8 @@ class Decision:
     script: str = ""
     """What is wrong with the script of what ended the target: that it does not repeat it, or was not tried."""
 
+    beside: tuple[str, ...] = ()
+    """The laws that the target broke on the connection of the finding, in the same attempt."""
     left_out: bool = False
     """Whether nobody looked, because there was no time; the cause says so."""
 
@@ -89,7 +91,14 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
         trace=red.trace,
         reading=AS_WRITTEN if red.findings and red.findings[0].follows else red.reading,
         before=red.before,
+        beside=_beside(red),
     )
+
+
+def _beside(red: AttemptOutcome) -> tuple[str, ...]:
+    where = red.findings[0].connection if red.findings else None
+    broken = {one.law.id for one in red.laws if any(finding.connection == where for finding in one.findings)}
+    return tuple(sorted(broken))
 
 
 def _of_all(verdicts: Sequence[Verdict]) -> Verdict:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance.cases.case import roles_by_requirement
-from zenoh_conformance.cases.faults import TargetFault, faults, found, is_told, order
+from zenoh_conformance.cases.causes import found
+from zenoh_conformance.cases.faults import TargetFault, faults, is_told, order
 from zenoh_conformance.judging.finding import STATED_ROLE
 from zenoh_conformance.judging.shares import Shares, shares
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, worst

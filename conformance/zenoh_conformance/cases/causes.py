@@ -1,0 +1,191 @@
+"""Which red judgements have one cause: those that share a trait, and pairs that are found by what happened around them.
+
+A trait is the requirement, the field that is wrong, the message that was lost, the step that had the same odd outcome, the input that
+was not refused at the same stage, the line of a panic. Pairs are a law and a check that are red in the same conversations, or at the
+same message; what does not come because its declaration was lost; and what even a plain session misses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import permutations
+from typing import Any, Final
+
+from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
+from zenoh_conformance.tables.forwarding import ROWS
+
+from .controls import BASIC, words_of
+
+PLAIN: Final = tuple(check for checks in BASIC.values() for check in checks)
+"""The checks of a plain session."""
+_ATTEMPTS: Final = re.compile(r"^\d+ of \d+ (?:attempts|times \w+): ")
+_UNREAD: Final = re.compile(r"^undecodable bytes \((\S+) at byte ")
+_STAGES: Final = ("stage init", "stage open")
+
+
+def found(judgement: Judgement) -> dict[str, Any]:
+    """The finding of a judgement as its details keep it: path, expected, got, why, byte."""
+    return dict(judgement.details.get("found", {}))
+
+
+OF_A_QUERY: Final = ("ResponseFinal", "Response", "Request")
+"""What does not come, or is not passed on, where a query is lost."""
+A_SESSION: Final = "a session"
+"""What is missed where either a handshake or the query that shows its session to work is lost."""
+
+
+Trait = tuple[Hashable, ...]
+
+
+def by_cause(judgements: Sequence[Judgement]) -> Iterable[list[Judgement]]:
+    """The sets of judgements that traits, or pairs of one cause, connect."""
+    leader: dict[Trait, Trait] = {}
+
+    def root(trait: Trait) -> Trait:
+        while (above := leader.setdefault(trait, trait)) != trait:
+            trait = above
+        return trait
+
+    names = {id(one): ("judgement", at) for at, one in enumerate(judgements)}
+    for one in judgements:
+        for trait in _traits(one):
+            leader[root(trait)] = root(names[id(one)])
+    for one, other in _pairs(judgements):
+        leader[root(names[id(one)])] = root(names[id(other)])
+    folded: defaultdict[Trait, list[Judgement]] = defaultdict(list)
+    for one in judgements:
+        folded[root(names[id(one)])].append(one)
+    return folded.values()
+
+
+def _pairs(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
+    """Judgements of one cause that have no trait in common."""
+    for joins in (_in_one_conversation, _by_one_message, _by_a_declaration, _by_plain_sessions):
+        yield from joins(judgements)
+
+
+def _traits(one: Judgement) -> Iterator[Trait]:
+    """What two judgements of one cause have in common."""
+    kind = "ours" if one.verdict.is_ours else "grave" if one.verdict.is_grave else "deviation"
+    if kind != "deviation":
+        yield kind, words_of(_ATTEMPTS.sub("", one.cause))
+        return
+    was = found(one)
+    yield "requirement", one.key.requirement
+    if one.verdict is Verdict.FLAKY and is_loss(was) and was.get("expected") in (*OF_A_QUERY, A_SESSION):
+        yield ("at times",)
+    if is_loss(was):
+        yield "lost in", one.key.check, str(was["got"])
+    yield from _traits_of_finding(was)
+
+
+def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
+    path, expected, got = (words_of(str(was.get(name, ""))) for name in ("path", "expected", "got"))
+    in_handshake = path in _STAGES
+    if unread := _UNREAD.match(got):
+        yield "field", unread[1]
+    elif is_field(path):
+        yield "field", path
+    elif expected.startswith(_REFUSALS):
+        yield ("unrefused", got) if got.startswith("link ") else ("unrefused", path, got)
+    elif got:
+        yield "seen", expected, got
+        if path and not in_handshake and not path.startswith(_ANY_STEP):
+            yield "step", path
+    if in_handshake and (got == "silence" or (got.startswith("link ") and not expected.startswith(_REFUSALS))):
+        yield "stuck", path, got
+
+
+_ANY_STEP: Final = ("the session works", "fence", "stage ", "lawful traffic")
+"""Steps of checks about anything: that two findings were made there says nothing."""
+_REFUSALS: Final = ("a refusal", "Close")
+_LOSSES: Final = ("silence", "link ", "Close(", "undecodable bytes", "DecodeError")
+
+
+def is_loss(was: Mapping[str, Any]) -> bool:
+    """Whether a finding says only that what was awaited did not come, and not what came in its place."""
+    return str(was.get("got", "")).startswith(_LOSSES)
+
+
+def is_field(path: str) -> bool:
+    """Whether a path is that of a field, and not a message or a step in words."""
+    return "." in path and " " not in path and ":" not in path
+
+
+LIKE: Final = 1 / 3
+"""The least share of conversations that a law and a check, or two laws, have in common if one cause is behind both."""
+
+
+def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
+    """Laws and checks, and laws, that are red in mostly the same conversations."""
+    where: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+    shown: dict[tuple[str, str, str], Judgement] = {}
+    for one in judgements:
+        place = one.key.role, one.key.profile, one.key.check
+        where[place].update(one.details.get("seen_in", ()) if _is_law(one) else [_label(one)])
+        shown.setdefault(place, one)
+    for law, other in permutations(shown, 2):
+        both = where[law] & where[other] if _is_law(shown[law]) and law[:2] == other[:2] else ()
+        if both and len(both) >= LIKE * len(where[law] | where[other]):
+            yield shown[law], shown[other]
+
+
+_AWAITED: Final = re.compile(r"(Push|Request|Response|Declare|D_?[A-Z]\w*)\b")
+"""How what is expected begins where a message of a session is awaited."""
+_DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE|TOKEN)\b", re.IGNORECASE)
+_FORWARDED: Final = frozenset(row.chain.partition(".")[0] for row in ROWS)
+"""The kinds of messages that carry what an application said."""
+
+
+def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
+    """Checks, and the laws that a message broke on the connection where the check missed it, or found something else in it."""
+    laws: defaultdict[tuple[str, str, str], list[Judgement]] = defaultdict(list)
+    for one in judgements:
+        if _is_law(one):
+            laws[one.key.role, one.key.profile, one.key.check].append(one)
+    for one in judgements:
+        for beside in one.details.get("beside", ()):
+            for law in laws[one.key.role, one.key.profile, beside]:
+                is_unread = beside == WhatIsSaidDecodes.id and is_loss(found(one))
+                if is_unread or _is_told_by(found(one), str(found(law).get("path", ""))):
+                    yield law, one
+
+
+def _is_told_by(was: Mapping[str, Any], path: str) -> bool:
+    """Whether a message with a wrong field at `path` may be what a check missed, or what it found to be wrong."""
+    kind, awaited = path.partition(".")[0], _kind_awaited(was)
+    return kind == awaited if is_loss(was) else kind in _FORWARDED and awaited in ("", kind)
+
+
+def _by_a_declaration(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
+    """Lost declarations, and what does not come to a session whose declaration is lost."""
+    lost = [one for one in judgements if is_loss(found(one)) and not one.verdict.is_grave]
+    declared = [one for one in lost if _DECLARATION.match(str(found(one).get("expected", "")))]
+    for one in lost:
+        if declared and _kind_awaited(found(one)) in ("push", "request"):
+            yield declared[0], one
+
+
+def _by_plain_sessions(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
+    """What even a plain session misses, and all that is missed in the same role."""
+    lost = [one for one in judgements if is_loss(found(one)) and not one.verdict.is_grave]
+    for plain in (one for one in lost if one.key.check in PLAIN):
+        yield from ((plain, one) for one in lost if one.key.role == plain.key.role)
+
+
+def _kind_awaited(was: Mapping[str, Any]) -> str:
+    """The kind of message that a check awaited; empty if it expected something else."""
+    awaited = _AWAITED.match(str(was.get("expected", "")))
+    return "" if awaited is None else "declare" if awaited[1].startswith("D") else awaited[1].lower()
+
+
+def _is_law(one: Judgement) -> bool:
+    return one.key.check.startswith("law/")
+
+
+def _label(one: Judgement) -> str:
+    values = ",".join(f"{name}={value}" for name, value in one.key.parameters)
+    return f"{one.key.check}[{values}]" if values else one.key.check
