@@ -120,16 +120,19 @@ LIKE: Final = 1 / 3
 
 
 def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
-    """Laws and checks, and laws, that are red in mostly the same conversations."""
-    where: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
-    shown: dict[tuple[str, str, str], Judgement] = {}
+    """Laws and checks, and laws, that are red in mostly the same conversations of a role, over all profiles."""
+    where: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+    shown: dict[tuple[str, str], Judgement] = {}
+    everywhere: set[tuple[str, str]] = set()
     for one in judgements:
-        place = one.key.role, one.key.profile, one.key.check
-        where[place].update(one.details.get("seen_in", ()) if _is_law(one) else [_label(one)])
+        place = one.key.role, one.key.check
         shown.setdefault(place, one)
+        labels = one.details.get("seen_in") if _is_law(one) else [_label(one)]
+        where[place].update((one.key.profile, label) for label in labels or ())
+        everywhere |= {place} if labels is None else set()
     for law, other in permutations(shown, 2):
-        both = where[law] & where[other] if _is_law(shown[law]) and law[:2] == other[:2] else ()
-        if both and len(both) >= LIKE * len(where[law] | where[other]):
+        both = where[law] & where[other] if _is_law(shown[law]) and law[0] == other[0] else ()
+        if both and not everywhere & {law, other} and len(both) >= LIKE * len(where[law] | where[other]):
             yield shown[law], shown[other]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -70,7 +71,13 @@ def both_named(pair: tuple[str, str], *, named: bool = False) -> bool:
     node = type(f"{one.__name__}And{other.__name__}", (one, other), {})
     items = {item.label: item for name in pair for item in items_of(name, named=named)}
     heads = findings(node, items.values())
-    return all(heads & alone(name, named=named) for name in pair if alone(name, named=named))
+    return all(heads & (alone(name, named=named) | caught(name)) for name in pair if alone(name, named=named))
+
+
+def caught(name: str) -> frozenset[str]:
+    """The requirements of the checks that must be red on a faulty node."""
+    one = all_faulty_nodes()[name]
+    return broken_by(replace(one, also={}))
 
 
 def test_of_a_few_pairs_both_are_named() -> None:

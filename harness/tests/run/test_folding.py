@@ -110,6 +110,17 @@ def test_a_law_is_the_cause_of_the_check_in_whose_conversations_it_was_broken(pl
     assert len(faults([law, red(CASE, QUERY, **finding(path="answers", expected="1 2", got="2"))])) == count
 
 
+def test_two_laws_that_meet_in_a_small_profile_are_two_faults() -> None:
+    """There each conversation shows both, which tells nothing; elsewhere one of them shows nearly everywhere, or in others."""
+    labels = [f"a/{number}" for number in range(20)]
+    small = [red(f"law/{name}", f"x/{name}", "small", details={"seen_in": ["a/z"]}) for name in ("one", "other")]
+    one = red("law/one", "x/one", details={"seen_in": labels})
+
+    assert len(faults([*small])) == 1
+    assert len(faults([*small, one])) == 2
+    assert len(faults([*small, replace(one, details={})])) == 2
+
+
 BESIDE = {"beside": ["law/forwarded-qos"]}
 NAMED = finding(path="push.exts.qos.block", expected="what was received", got="none")
 
