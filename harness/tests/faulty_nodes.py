@@ -46,7 +46,7 @@ def uncaught(faulty_node: FaultyNode) -> list[str]:
     for case, parameters in tried(faulty_node):
         unheard = [laws[check] for check in wanted if check in laws]
         if case.id in wanted or unheard:
-            findings, scene = provoke(case, parameters, faulty_node.node)
+            findings, scene = provoke(case, parameters, faulty_node.node, "full" if case.id in wanted else "quick")
             wanted -= {case.id} if findings else set()
             said = judge(scene.conversation, unheard) if unheard else ()
             wanted -= {one.law.id for one in said if one.findings and one.sender is case.role}

@@ -20,8 +20,11 @@ from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import settle
 
+from .varied import run_rows
+
 if TYPE_CHECKING:
     from zenoh_conformance.judging.finding import Finding
+    from zenoh_conformance.judging.variation import Dimensions
     from zenoh_conformance.talking import Scene
 
 Parameters = Mapping[str, Any]
@@ -69,6 +72,8 @@ class Case:
     """Laws, by id, that our own side breaks in it on purpose; any other that it breaks is a fault of ours."""
     aliases: tuple[str, ...] = ()
     """Ids that it had before."""
+    varies: Dimensions = ()
+    """Circumstances in which it runs, all in one judgement: its function takes a `Variation` after the scene."""
 
     @property
     def every_parameters(self) -> tuple[Parameters, ...]:
@@ -78,7 +83,10 @@ class Case:
     def run(self, scene: Scene, parameters: Parameters) -> None:
         """Provoke it once. Raises `Deviation` for the target's fault."""
         try:
-            self.function(scene, **parameters)
+            if self.varies:
+                run_rows(self.function, self.varies, scene, dict(parameters))
+            else:
+                self.function(scene, **parameters)
             settle(scene.dialogues)
         except Deviation as found:
             if not self.breaks and not self.timed and ends_lawful_session(found.finding, scene):
@@ -127,6 +135,7 @@ def case(
     timed: bool = False,
     breaks: Sequence[str] = (),
     aliases: Sequence[str] = (),
+    varies: Dimensions = (),
 ) -> Callable[[CaseFunction], CaseFunction]:
     """Register a function as the case of one requirement. Raises ValueError for a missing docstring or a taken id."""
 
@@ -146,6 +155,7 @@ def case(
             timed=timed,
             breaks=tuple(breaks),
             aliases=tuple(aliases),
+            varies=varies,
         )
         if not found.about:
             raise ValueError(f"case {found.id} has no docstring: it is the report's text")

@@ -60,10 +60,14 @@ class Finding:
         return not self.path.startswith(NOT_REACHED)
 
     @property
+    def saying(self) -> str:
+        """The reason, or what came where something else is required."""
+        return self.why or (f"{self.got} where {self.expected} is required" if self.expected else self.got)
+
+    @property
     def cause(self) -> str:
         """One line for verdicts and known deviations; free of times and of values drawn at random."""
-        text = f"{self.got} where {self.expected} is required" if self.expected else self.got
-        return ": ".join(part for part in (self.path, self.why or text, *self._reading) if part)
+        return ": ".join(part for part in (self.path, self.saying, *self._reading) if part)
 
     @property
     def _reading(self) -> tuple[str, ...]:

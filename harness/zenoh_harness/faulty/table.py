@@ -55,9 +55,14 @@ def runs_in_memory(case: Case) -> bool:
     return case.profile in CHANGES and set(case.needs) <= able(case.profile)
 
 
-def provoke(case: Case, parameters: Parameters, node: type[Reference]) -> tuple[list[Finding], MemoryScene]:
-    """Run a case on a node in memory; return its findings, and the scene with its conversation."""
-    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile)
+def provoke(
+    case: Case, parameters: Parameters, node: type[Reference], variations: str = "quick"
+) -> tuple[list[Finding], MemoryScene]:
+    """Run a case on a node in memory; return its findings, and the scene with its conversation.
+
+    `variations`: the depth that says in how many circumstances a varied case runs.
+    """
+    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile, variations=variations)
     try:
         case.run(scene, parameters)
     except Deviation as deviation:
@@ -118,7 +123,7 @@ def reds(
         if not runs_in_memory(case) or not (named or concerned(node, case)):
             continue
         for parameters in (*sample(case, whole), *(more if named else ())):
-            findings, scene = provoke(case, parameters, node)
+            findings, scene = provoke(case, parameters, node, "full" if named else "quick")
             said = [(case.id, finding) for finding in findings]
             for judged in judge(scene.conversation):
                 said += [(judged.law.id, finding) for finding in judged.findings if judged.sender is case.role]

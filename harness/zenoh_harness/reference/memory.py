@@ -249,9 +249,9 @@ class MemoryScene:
 
     def __init__(
         self, requirement: str, node: type[Reference] = Reference, *, role: Side = Side.RESPONDER, profile: str = "default",
-        seed: int = 0, quick: bool = False,
+        seed: int = 0, quick: bool = False, variations: str = "quick",
     ) -> None:  # fmt: skip
-        self._quick = quick
+        self._known = {"quick": quick, "variations": variations}
         self.requirement, self.role, self.profile, self._seed = requirement, role, profile, seed
         self._starts = 0
         self._node = node
@@ -285,7 +285,7 @@ class MemoryScene:
         return capability in able(self.profile, self._node)
 
     def fact(self, name: str, default: Any = None) -> Any:
-        return self._quick if name == "quick" else facts_of(self._node, self.profile).get(name, default)
+        return self._known[name] if name in self._known else facts_of(self._node, self.profile).get(name, default)
 
     def fresh_zid(self) -> bytes:
         """Return a new ZenohID of eight bytes, derived from the seed and a count."""

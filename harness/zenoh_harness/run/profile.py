@@ -141,6 +141,8 @@ class ProfileRun:
         known = {
             "known_deviations": self.options.known.requirements(self.target.identity.version),
             "quick": self.options.depth == "quick",
+            "variations": self.options.depth,
+            "explores": self.options.seed,
         }
         return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
 

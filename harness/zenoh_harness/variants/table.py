@@ -136,7 +136,8 @@ def once(
     label = check_label(case.id, shown_all(parameters))
     if missing := sorted(set(case.needs) - able(case.profile, node)):
         return Result(case.id, label, Came.IDLE, f"{LACKS}{', '.join(missing)}"), None
-    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile, quick=quick)
+    depth = "quick" if quick else "full"
+    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile, quick=quick, variations=depth)
     finding: Finding | None = None
     idle = ""
     try:

@@ -1,0 +1,104 @@
+"""Circumstances: which rows a case runs, that they stay, and the fewest that keep it red."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+from itertools import combinations, product
+
+import pytest
+
+from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.judging.variation import (
+    QUICK_ROWS,
+    Dimension,
+    combinations_in,
+    covering,
+    explored,
+    fewest,
+    rows_of,
+    told,
+)
+
+LANE = Dimension.of("lane", "in lane {}", 5, 1, 7)
+KIND = Dimension.of("kind", "as {}", "put", "del")
+SIZE = Dimension.of("size", "with {} bytes", 0, 1, 127, 128, is_ordered=True)
+PAST = Dimension.of("past", "after {}", "nothing", "a query", "an interest")
+FOUR = (LANE, KIND, SIZE, PAST)
+
+VARIED = [case for case in all_cases().values() if case.varies]
+
+FROZEN = {
+    "routing-varied/a-declaration-is-told-in-any-circumstances": (46, "fdb270c7e43e"),
+    "routing-varied/a-publication-comes-in-any-circumstances": (78, "54ca18a68721"),
+    "routing-varied/a-query-is-answered-in-any-circumstances": (76, "34b40dcfaa11"),
+}
+"""How many rows each case had at depth full, and their hash. Where those change, a value was added without an edition of its own."""
+
+
+@pytest.mark.parametrize("strength", [2, 3])
+def test_every_combination_stands_in_some_row(strength: int) -> None:
+    rows = list(covering(FOUR, strength))
+    wanted = {
+        tuple(zip(some, values, strict=True))
+        for some in combinations(range(4), strength)
+        for values in product(*(FOUR[at].values for at in some))
+    }
+
+    assert {each for row in rows for each in combinations(enumerate(row), strength)} == wanted
+    assert len(rows) < len(list(product(*(each.values for each in FOUR))))
+
+
+def test_the_first_row_is_that_of_the_defaults_and_the_rows_are_the_same_again() -> None:
+    assert next(covering(FOUR)) == (5, "put", 0, "nothing")
+    assert list(covering(FOUR)) == list(covering(FOUR))
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        (LANE, KIND, replace(SIZE, editions=(*SIZE.editions, (2, (16_384, 70_000)))), PAST),
+        (*FOUR, Dimension("terms", "with {}", ((2, ("all", "S=0")),))),
+    ],
+    ids=["a value", "a dimension"],
+)
+def test_what_is_added_later_leaves_the_rows_as_they_were(later: tuple[Dimension, ...]) -> None:
+    before, after = list(covering(FOUR)), list(covering(later))
+
+    assert [row[:4] for row in after[: len(before)]] == before
+    assert combinations_in(after) == combinations_in(list(product(*(each.values for each in later))))
+
+
+@pytest.mark.parametrize("case", VARIED, ids=lambda case: case.id)
+def test_the_rows_of_a_case_are_those_of_years_before(case: Case) -> None:
+    count, digest = FROZEN[case.id]
+    rows = repr(rows_of(case.varies, "full")[:count]).encode()
+
+    assert digest == blake2b(rows, digest_size=6).hexdigest()
+
+
+@pytest.mark.parametrize("case", VARIED, ids=lambda case: case.id)
+def test_a_short_run_has_the_first_rows_of_a_longer_one(case: Case) -> None:
+    quick, full, nightly = (rows_of(case.varies, depth) for depth in ("quick", "full", "nightly"))
+
+    assert quick == full[:QUICK_ROWS]
+    assert combinations_in(full) == combinations_in(nightly) < combinations_in(nightly, 3)
+
+
+def test_only_a_seed_explores() -> None:
+    assert explored(FOUR, 0) == ()
+    assert explored(FOUR, 7) == explored(FOUR, 7) != explored(FOUR, 8)
+
+
+@pytest.mark.parametrize(
+    ("is_red", "says"),
+    [
+        (lambda row: row[0] == 7, "only in lane 7"),
+        (lambda row: row[2] >= 127, "only with 127 bytes"),
+        (lambda row: row[1] == "del" and row[3] == "a query", "only as del, after a query"),
+        (lambda row: True, ""),
+        (lambda row: False, "only in lane 7, as del, with 128 bytes, after a query"),
+    ],
+)
+def test_the_fewest_circumstances_are_told(is_red, says: str) -> None:
+    assert told(FOUR, fewest(FOUR, (7, "del", 128, "a query"), is_red)) == says

@@ -1,0 +1,239 @@
+"""The circumstances in which cases about routing run: their dimensions, and how a case takes each.
+
+Lanes, kinds and sizes are those of the message declarations; what else there is follows from what the pages leave to the sender and
+the receiver of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from zenoh_conformance.judging.variation import Dimension, Variation
+from zenoh_conformance.messages import Frame, InterestMode, InterestOptions, UQueryable, USubscriber, UToken, sane
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.names import root_of_scene
+from zenoh_conformance.talking import Party, Scene, one_more
+from zenoh_conformance.wire import Exts
+
+LANE: Final = Dimension.of("lane", "in lane {}", sane.DEFAULT_PRIORITY, 1, 2, 3, 4, 6, 7)
+CHANNEL: Final = Dimension.of("channel", "as {}", "reliable", "best effort")
+EXPRESS: Final = Dimension.of("express", "with the express bit", 0, 1)
+PUT_OR_DEL: Final = Dimension.of("kind", "as {}", "put", "del")
+ANSWER: Final = Dimension.of("kind", "answered by {}", "put", "del", "err")
+ENTITY: Final = Dimension.of("entity", "of a {}", "subscriber", "queryable", "token")
+SAID: Final = Dimension.of(
+    "said", "named by {}", "name", "number", "number and suffix", "wildcard", "number of the receiver"
+)
+DECLARED: Final = Dimension.of("declared", "declared by {}", "name", "wildcard", "number")
+SIZE: Final = Dimension.of("size", "with {} bytes", 0, 1, 127, 128, 16_383, 16_384, 65_000, 70_000, is_ordered=True)
+"""At the boundaries of VLE, and around a batch: 65,000 is what just fills one."""
+RECEIVERS: Final = Dimension.of("receivers", "with {} receivers", 1, 2, 3, is_ordered=True)
+PAST: Final = Dimension.of(
+    "past", "after {}", "nothing", "the same was taken back", "another query", "another interest ended",
+    "five publications", "four numbers were released", "another session left", "another session was cut",
+    "a handshake began",
+)  # fmt: skip
+TERMS: Final = Dimension.of("terms", "with {}", "all fields", "S=0", "a batch of 512 bytes", "numbers of 8 bits")
+PACKING: Final = Dimension.of("packing", "{}", "alone", "in one frame with another message")
+
+ROUTING: Final = (LANE, CHANNEL, EXPRESS, SAID, DECLARED, SIZE, RECEIVERS, PAST, TERMS, PACKING)
+
+FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "all fields": {},
+    "S=0": {"resolution": None, "batch_size": None},
+    "a batch of 512 bytes": {"batch_size": 512},
+    "numbers of 8 bits": {"resolution": 2 << 2},
+}
+"""What the InitSyn of each of our sessions has otherwise."""
+FULL: Final = 65_000
+TAKES_BACK: Final[Mapping[str, type[Any]]] = {"subscriber": USubscriber, "queryable": UQueryable, "token": UToken}
+
+
+def declares(who: Party, kind: str, key: str | WireExpr, entity: int | None = None) -> int:
+    """Declare something of a kind; its id."""
+    makes: dict[str, Any] = {
+        "subscriber": who.declares_subscriber,
+        "queryable": who.declares_queryable,
+        "token": who.declares_token,
+    }
+    return int(makes[kind](key, entity=entity).id)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One of our sessions that says something, and those that are to receive it."""
+
+    scene: Scene
+    v: Variation
+    sender: Party
+    receivers: Sequence[Party]
+
+    @classmethod
+    def of(cls, scene: Scene, v: Variation, kind: str) -> Stage:
+        """Open the sessions, and give them their past; `kind` is what the receivers will declare."""
+        fields = FIELDS[str(v[TERMS])]
+        names = ["sender", *(f"receiver-{at}" for at in range(1, v.number(RECEIVERS) + 1))]
+        dialogues = [scene.session(name, **fields) for name in names]
+        root = root_of_scene(dialogues[0].zid)
+        sender, *receivers = (Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
+        stage = cls(scene, v, sender, receivers)
+        if v[PAST] != PAST.default:
+            PASTS[str(v[PAST])](stage, kind)
+        return stage
+
+    # -- keys
+
+    @property
+    def key(self) -> str:
+        """The key that is said."""
+        said = self.v[SAID]
+        return "k/*" if said == "wildcard" else "k/a/b" if said == "number and suffix" else "k/a"
+
+    @property
+    def beside(self) -> str:
+        """A key next to it, which nobody has declared."""
+        return f"k{self.key}" if "wildcard" in (self.v[SAID], self.v[DECLARED]) else f"{self.key}b"
+
+    @property
+    def declared_key(self) -> str:
+        """What a receiver declares: it intersects the key that is said, and not the one beside it."""
+        if self.v[DECLARED] != "wildcard":
+            return "k/a" if self.v[SAID] == "wildcard" else self.key
+        return "k/**" if self.v[SAID] == "number and suffix" else "k/*"
+
+    def declare_at(self, receiver: Party, kind: str, entity: int | None = None) -> int:
+        """A receiver declares what is to receive, by its name or by a number; its id."""
+        key = self.declared_key
+        named = receiver.names_key(key) if self.v[DECLARED] == "number" else key
+        return declares(receiver, kind, named, entity)
+
+    def spelt(self) -> WireExpr:
+        """The key that the sender says, as its row names it."""
+        said = self.v[SAID]
+        if said == "number":
+            return self.sender.names_key(self.key, 4)
+        if said == "number and suffix":
+            number = self.sender.names_key("k/a", 4)
+            return WireExpr(scope=number.scope, suffix="/b", mapping=True)
+        number_of_theirs = self._number_of_the_receiver() if said == "number of the receiver" else None
+        return self.sender.key(self.key) if number_of_theirs is None else number_of_theirs
+
+    def _number_of_the_receiver(self) -> WireExpr | None:
+        """The number that the target has given to the key; None where it gives none, so that there is nothing to mistake."""
+        self.sender.asks_interest(
+            InterestOptions.KEY_EXPRS | InterestOptions.SUBSCRIBERS, InterestMode.CURRENT_FUTURE, "k/**"
+        )
+        self.sender.settles()
+        subscriber = self.receivers[0].declares_subscriber(self.key)
+        self.sender.now()
+        self.receivers[0].retracts(USubscriber, subscriber.id)
+        theirs, whole = self.sender.names.spaces[self.sender.us.wire.side.other], self.sender.whole(self.key)
+        return next((WireExpr(scope=number, mapping=False) for number, key in theirs.items() if key == whole), None)
+
+    # -- messages
+
+    @property
+    def exts(self) -> tuple[QoS, ...]:
+        """The QoS of the message; a busy node may drop what does not say that it blocks."""
+        value = 0x08 | self.v.number(LANE) | 0x10 * self.v.number(EXPRESS)
+        return () if value == 0x08 | sane.DEFAULT_PRIORITY and not self.v.number(SIZE) else (QoS(value=value),)
+
+    def says(self, *messages: Any) -> None:
+        """The sender says messages, in the lane, on the channel and packed as the row has it."""
+        say(self.sender, self.v, *messages)
+
+    def payload(self, made: Callable[[bytes], Any]) -> bytes:
+        """So many bytes that differ; `made` makes the message with them."""
+        size = self.v.number(SIZE)
+        if size == FULL:
+            frame = partial(Frame, reliable=True, sn=1, exts=lane_of(self.sender, self.v))
+            size += self.sender.us.room - len(encode(frame(messages=(made(bytes(size)),))))
+        return bytes(at % 251 for at in range(max(size, 0)))
+
+
+def lane_of(who: Party, v: Variation) -> Any:
+    """The extensions of the FRAME in the lane of the row."""
+    return Exts((sane.lane(v.number(LANE)),) if who.has_lanes else ())
+
+
+def say(who: Party, v: Variation, *messages: Any) -> None:
+    """Say messages, the first ones together or each in a frame of its own."""
+    reliable, priority = v[CHANNEL] == "reliable", v.number(LANE) if who.has_lanes else None
+    for some in [messages] if v[PACKING] != PACKING.default else [(each,) for each in messages]:
+        who.us.say(*some, reliable=reliable, priority=priority)
+
+
+# -- pasts
+
+
+def _taken_back(stage: Stage, kind: str) -> None:
+    for receiver in stage.receivers:
+        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, stage.declared_key, 70))
+
+
+def _another_query(stage: Stage, _kind: str) -> None:
+    receiver, querier = stage.receivers[0], stage.sender
+    served = receiver.declares_queryable("past/q")
+    asked = querier.asks("past/q")
+    receiver.replies(asked, b"past")
+    receiver.finishes(asked)
+    querier.expect_final(asked, step="not reached: another query")
+    receiver.retracts(UQueryable, served.id)
+
+
+def _another_interest(stage: Stage, _kind: str) -> None:
+    wanted = InterestOptions.SUBSCRIBERS | InterestOptions.QUERYABLES | InterestOptions.TOKENS
+    for who in (stage.sender, *stage.receivers):
+        interest = who.asks_interest(wanted, InterestMode.CURRENT_FUTURE, "k/**")
+        who.settles()
+        who.ends_interest(interest.id)
+
+
+def _five_publications(stage: Stage, _kind: str) -> None:
+    for receiver in stage.receivers:
+        subscriber = receiver.declares_subscriber("past/p")
+        for at in range(5):
+            stage.sender.puts("past/p", bytes([at]))
+            receiver.expect_push("past/p", step="not reached: earlier publications")
+        receiver.retracts(USubscriber, subscriber.id)
+
+
+def _four_numbers(stage: Stage, _kind: str) -> None:
+    for who in (stage.sender, *stage.receivers):
+        for number in range(1, 5):
+            who.names_key(f"past/{number}", number)
+        for number in range(1, 5):
+            who.releases_key(number)
+
+
+def _another_session(stage: Stage, kind: str, *, in_order: bool) -> None:
+    other = one_more(stage.scene, "other", stage.sender)
+    declares(other, kind, stage.declared_key)
+    if in_order:
+        other.leaves()
+    else:
+        other.us.wire.reset()
+    early = stage.sender.asks(stage.declared_key)  # one that has just left may still be asked
+    stage.sender.awaits(lambda: stage.sender.finals(early) > 0)
+
+
+def _handshake(stage: Stage, _kind: str) -> None:
+    us = stage.scene.dialogue("half-open")
+    us.send(us.init_syn())
+
+
+PASTS: Final[Mapping[str, Callable[[Stage, str], None]]] = {
+    "the same was taken back": _taken_back,
+    "another query": _another_query,
+    "another interest ended": _another_interest,
+    "five publications": _five_publications,
+    "four numbers were released": _four_numbers,
+    "another session left": partial(_another_session, in_order=True),
+    "another session was cut": partial(_another_session, in_order=False),
+    "a handshake began": _handshake,
+}

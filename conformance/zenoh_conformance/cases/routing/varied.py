@@ -1,0 +1,269 @@
+"""Publications, queries and declarations in generated circumstances. Toward a node that routes between its clients.
+
+What comes is compared in full with what was said, as by the laws in `laws/forwarding.py`. Beside each message goes one with a key next
+to its own, which nobody declared: it must come to nobody.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zenoh_conformance.cases.case import case
+from zenoh_conformance.cases.establishing import takes
+from zenoh_conformance.judging.variation import Variation
+from zenoh_conformance.laws.forwarding import Hop, differing, expectation, origin_of
+from zenoh_conformance.messages import (
+    Declare,
+    Del,
+    DelAttachment,
+    DQueryable,
+    DSubscriber,
+    DToken,
+    Err,
+    InterestMode,
+    InterestOptions,
+    Push,
+    Put,
+    Query,
+    QueryBody,
+    QueryTarget,
+    Reply,
+    Request,
+    Response,
+    ResponseFinal,
+    Target,
+)
+from zenoh_conformance.primitives import Encoding
+from zenoh_conformance.reading.names import plain
+from zenoh_conformance.talking import Asked, Heard, Party, Scene
+from zenoh_conformance.wire import Exts
+
+from .circumstances import (
+    ANSWER,
+    DECLARED,
+    ENTITY,
+    PAST,
+    PUT_OR_DEL,
+    RECEIVERS,
+    ROUTING,
+    SAID,
+    SIZE,
+    TAKES_BACK,
+    TERMS,
+    Stage,
+    declares,
+    say,
+)
+from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable
+
+REUSED = 70
+"""The id of what was declared, taken back, and is declared again."""
+
+
+def same(who: Party, kind: str, said: Any, key: str, heard: Heard) -> None:
+    """Deviate where a message differs from what was said, in the first row of the table that does not hold."""
+    origin, copy = (
+        origin_of(Hop(heard.seen, b"", b"", name), kind, message)
+        for name, message in ((key, said), (heard.key or "", heard.message))
+    )
+    for row in differing(origin, copy):
+        if row.is_judged:
+            expected, got = expectation(row, origin, copy)
+            with who.us.about(row.sentence.requirement):
+                who.us.deviate(
+                    expected=expected, got=got, step=row.path if "." in row.path else f"{row.chain}.{row.path}"
+                )
+
+
+def arrives(who: Party, kind: type[Any], key: str, *, step: str) -> Heard:
+    """The message that is to come, and nothing with another key before it or beside it."""
+    whole = who.whole(key)
+    heard = who.expect(kind, lambda one: one.key in (whole, None), step=step)
+    who.us.require(heard.key == whole, expected="the key", got="a number of nothing", step=step)
+    return heard
+
+
+def nothing_beside(who: Party, kind: type[Any], key: str, requirement: str) -> None:
+    """Deviate where a message came whose key nobody declared."""
+    came = [heard for heard in who.heard(kind) if heard.key == who.whole(key)]
+    with who.us.about(requirement):
+        who.us.require(not came, expected=f"no {kind.__name__}", got=kind.__name__, step=f"beside, to {who.name}")
+
+
+@case(
+    "push/push-reaches-intersecting",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    varies=(PUT_OR_DEL, *ROUTING),
+)
+def a_publication_comes_in_any_circumstances(scene: Scene, v: Variation) -> None:
+    """
+    A publication reaches each subscriber whole, once, and nobody else, whatever the lane, the channel, the size, the way in which keys
+    are named, the number of subscribers, the terms of the sessions and what they did before.
+
+        subscribers  DECLARE (subscriber)
+        publisher    PUSH (to a key beside it), PUSH
+        target       to each subscriber: the second PUSH, as it was said
+    """
+    takes(scene, v.number(SIZE))
+    stage = Stage.of(scene, v, "subscriber")
+    for each in stage.receivers:
+        stage.declare_at(each, "subscriber", REUSED)
+    key = stage.spelt()
+
+    def push(payload: bytes) -> Push:
+        body: Any = Put(payload=payload)
+        if v[PUT_OR_DEL] == "del":
+            body = Del(exts=Exts((DelAttachment(payload=payload),)))
+        return Push(key=key, exts=Exts(stage.exts), body=body)
+
+    said = push(stage.payload(push))
+    stage.says(Push(key=plain(stage.sender.whole(stage.beside)), exts=said.exts, body=Put(payload=b"beside")), said)
+
+    for each in stage.receivers:
+        heard = arrives(each, Push, stage.key, step=f"to {each.name}")
+        same(each, "push", said, stage.sender.whole(stage.key), heard)
+    stage.sender.settles()
+    for each in (stage.sender, *stage.receivers):
+        nothing_beside(each, Push, stage.beside, "push/push-only-intersecting")
+        each.settles("not reached: the sessions work")
+        came = sum(heard.key == each.whole(stage.key) for heard in each.heard(Push))
+        wanted = int(each is not stage.sender)
+        each.us.require(came == wanted, expected=f"{wanted} Push", got=f"{came} Push", step=f"once to {each.name}")
+
+
+@case(
+    "query/query-reaches-intersecting",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    varies=(ANSWER, *ROUTING),
+)
+def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None:
+    """
+    A query reaches each queryable whole, and nobody else, and each answer reaches the querier whole, and then one final.
+
+        queryables  DECLARE (queryable)
+        querier     REQUEST (a key beside it), REQUEST (All, None)
+        target      to each queryable: the second REQUEST, as it was said
+        queryables  RESPONSE, RESPONSE_FINAL
+        target      to the querier: each RESPONSE, as it was said, and one RESPONSE_FINAL
+    """
+    takes(scene, v.number(SIZE))
+    stage = Stage.of(scene, v, "queryable")
+    querier = stage.sender
+    for each in stage.receivers:
+        stage.declare_at(each, "queryable", REUSED)
+    key = stage.spelt()
+    exts: Exts[Any] = Exts((*stage.exts, QueryTarget(value=int(Target.ALL))))
+
+    def request(payload: bytes) -> Request:
+        body = Query(consolidation=1, exts=Exts((QueryBody(encoding=Encoding(0), payload=payload),)))
+        return Request(id=number, key=key, exts=exts, body=body)
+
+    beside, number = querier.us.new_id(), querier.us.new_id()
+    said = request(stage.payload(request))
+    whole = querier.whole(stage.key)
+    stage.says(Request(id=beside, key=plain(querier.whole(stage.beside)), exts=exts, body=Query(consolidation=1)), said)
+    asked, taken = Asked(number, whole, said, querier), list[tuple[Party, int]]()
+
+    for each in stage.receivers:
+        heard = arrives(each, Request, stage.key, step=f"to {each.name}")
+        same(each, "request", said, whole, heard)
+        nothing_beside(each, Request, stage.beside, "query/query-only-intersecting")
+        answer = answer_of(stage, heard.message.id)
+        taken.append((each, heard.message.id))
+        say(each, v, answer)
+        with querier.us.about("reply/response-correlates"):
+            came = querier.expect(Response, lambda one: one.message.id == number, step=f"the answer of {each.name}")
+        same(querier, "response", answer, answer.key.suffix or "", came)
+    querier.us.require(not querier.finals(asked), expected="no final yet", got="ResponseFinal", step="the end")
+    for each, ident in taken:
+        say(each, v, ResponseFinal(id=ident, exts=Exts(stage.exts)))
+    querier.expect_end(asked)
+    querier.settles("not reached: the sessions work")
+    with querier.us.about("reply/exactly-one-final"):
+        finals = querier.finals(asked)
+        querier.us.require(finals == 1, expected="one ResponseFinal", got=str(finals), step="the end")
+
+
+def answer_of(stage: Stage, number: int) -> Response:
+    """What a queryable answers."""
+    v, key = stage.v, plain(stage.sender.whole("k/a" if stage.v[SAID] == "wildcard" else stage.key))
+
+    def response(payload: bytes) -> Response:
+        bodies: dict[str, Any] = {
+            "put": Reply(body=Put(payload=payload)),
+            "del": Reply(body=Del(exts=Exts((DelAttachment(payload=payload),)))),
+            "err": Err(payload=payload),
+        }
+        return Response(id=number, key=key, exts=Exts(stage.exts), body=bodies[str(v[ANSWER])])
+
+    return response(stage.payload(response))
+
+
+DECLARES = {"subscriber": DSubscriber, "queryable": DQueryable, "token": DToken}
+OPTIONS = {
+    "subscriber": InterestOptions.SUBSCRIBERS,
+    "queryable": InterestOptions.QUERYABLES,
+    "token": InterestOptions.TOKENS,
+}
+
+
+@case(
+    "declarations/forwarded-on-interest",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    varies=(ENTITY, SAID, DECLARED, RECEIVERS, PAST, TERMS),
+)
+def a_declaration_is_told_in_any_circumstances(scene: Scene, v: Variation) -> None:
+    """
+    A declaration is told to each session with a matching interest, and so is its end; one beside it is told to nobody.
+
+        watchers  INTEREST (CurrentFuture, a restricted key)
+        other     DECLARE (a key beside it), DECLARE
+        target    to each watcher: the second DECLARE
+        other     DECLARE (undeclare)
+        target    to each watcher: DECLARE (undeclare, the id that it told)
+    """
+    kind = str(v[ENTITY])
+    stage = Stage.of(scene, v, kind)
+    key = stage.spelt()
+    for each in stage.receivers:
+        where = each.names_key(stage.declared_key) if v[DECLARED] == "number" else stage.declared_key
+        each.asks_interest(OPTIONS[kind], InterestMode.CURRENT_FUTURE, where)
+        each.settles()
+
+    declares(stage.sender, kind, stage.beside)
+    entity = declares(stage.sender, kind, key, REUSED)
+
+    told = [(each, arrives_told(each, DECLARES[kind], stage.key)) for each in stage.receivers]
+    stage.sender.retracts(TAKES_BACK[kind], entity)
+    for each, ident in told:
+        takes_back(each, TAKES_BACK[kind], ident)
+        beside = [one for one in each.heard(Declare) if one.key == each.whole(stage.beside)]
+        with each.us.about("interests/restricted-to-key"):
+            each.us.require(
+                not beside, expected="nothing of another key", got="Declare", step=f"beside, to {each.name}"
+            )
+
+
+def takes_back(who: Party, kind: type[Any], ident: int) -> None:
+    """What a watcher was told under an id is taken back; another declaration of the key may be, too."""
+    who.expect(
+        Declare,
+        lambda one: isinstance(one.message.body, kind) and one.message.body.id == ident,
+        step=f"taken back, to {who.name}",
+        what=kind.__name__,
+    )
+
+
+def arrives_told(who: Party, kind: type[Any], key: str) -> int:
+    """What a watcher is told of a key: its id."""
+    whole = who.whole(key)
+    heard = who.expect(
+        Declare,
+        lambda one: isinstance(one.message.body, kind) and one.key == whole,
+        step=f"declared, to {who.name}",
+        what=kind.__name__,
+    )
+    return int(heard.message.body.id)

@@ -1,0 +1,97 @@
+"""Runs a case in several circumstances, and names those on which a deviation depends.
+
+Each row of the case's array has sessions of its own, which end with it. What the target does not reach in some rows says nothing of the
+others. After a deviation each circumstance is set back to its default, over fresh sessions, as long as the deviation stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.variation import (
+    Dimensions,
+    Row,
+    explored,
+    fewest,
+    rows_of,
+    told,
+    variation_of,
+)
+
+if TYPE_CHECKING:
+    from zenoh_conformance.talking import Scene
+
+ROWS_TAKE: Final = 30.0
+"""Seconds after which no further row begins, before scaling."""
+SHRINKING_TAKES: Final = 15.0
+"""Seconds after which no further circumstance is set back, on top of that."""
+
+AFTER_OTHERS: Final = "only after other sessions of ours"
+"""What a deviation depends on that was not there in the same circumstances before."""
+
+CaseFunction = Callable[..., None]
+
+
+def run_rows(function: CaseFunction, dimensions: Dimensions, scene: Scene, parameters: dict[str, Any]) -> None:
+    """Run a case in the rows of this run's depth. Raises Deviation for the first red row, with the fewest circumstances."""
+    rows = rows_of(dimensions, scene.fact("variations", "quick")) + explored(dimensions, scene.fact("explores", 0))
+    runner, stretch = Runner(function, dimensions, scene, parameters), max(1.0, float(scene.fact("strain", 1.0)))
+    lost: Finding | None = None
+    reached = 0
+    for row in rows:
+        if runner.seconds > ROWS_TAKE * stretch:
+            break
+        finding = runner.run(row)
+        if finding is not None and finding.reached:
+            raise Deviation(runner.shrunk(row, finding, runner.seconds + SHRINKING_TAKES * stretch))
+        lost, reached = lost or finding, reached + (finding is None)
+    if lost is not None and not reached:
+        raise Deviation(lost)
+
+
+class Runner:
+    """Runs rows of one case in one scene."""
+
+    def __init__(
+        self, function: CaseFunction, dimensions: Dimensions, scene: Scene, parameters: dict[str, Any]
+    ) -> None:
+        self.function, self.dimensions, self.scene, self.parameters = function, dimensions, scene, parameters
+        self.held: set[Row] = set()
+        """Rows in which the target did what is required."""
+
+    @property
+    def seconds(self) -> float:
+        """For how long the scene has lasted."""
+        return max((us.wire.now() for us in self.scene.dialogues[-1:]), default=0.0)
+
+    def run(self, row: Row) -> Finding | None:
+        """One row over sessions of its own, which end after it. Returns what deviates."""
+        before = len(self.scene.dialogues)
+        try:
+            self.function(self.scene, variation_of(self.dimensions, row), **self.parameters)
+        except Deviation as deviation:
+            return deviation.finding
+        finally:
+            for us in self.scene.dialogues[before:]:
+                if not us.wire.done:
+                    us.leave()
+        self.held.add(row)
+        return None
+
+    def shrunk(self, row: Row, finding: Finding, until: float) -> Finding:
+        """The finding in the fewest circumstances that show it, named in its cause."""
+        least = finding
+
+        def is_red(trial: Row) -> bool:
+            nonlocal least
+            found = self.run(trial) if self.seconds < until else None
+            same = found is not None and found.requirement == finding.requirement and found.reached
+            least = found if same and found is not None else least
+            return same
+
+        row = fewest(self.dimensions, row, is_red)
+        circumstances = AFTER_OTHERS if row in self.held else told(self.dimensions, row)
+        return replace(least, why=f"{least.saying}, {circumstances}") if circumstances else least

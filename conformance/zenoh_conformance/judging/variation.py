@@ -1,0 +1,179 @@
+"""Circumstances in which a case runs: dimensions, covering arrays over them, and the fewest that keep a case red.
+
+A dimension has values; the first one is its default. A covering array of strength `t` is a list of rows, a value for each dimension,
+in which each `t` values of `t` dimensions stand together at least once. It depends on the dimensions alone. A value or a dimension
+that is added later has a later edition: the rows of earlier editions stay as they are, and further ones follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, islice, product
+from random import Random
+from typing import Final
+
+Value = str | int
+Row = tuple[Value, ...]
+"""A value for each dimension, in their order."""
+Combination = tuple[tuple[int, Value], ...]
+"""Values of some dimensions: (place of the dimension, value), by place."""
+
+STRENGTH: Final[Mapping[str, int]] = {"quick": 2, "full": 2, "nightly": 3}
+"""Depth of a run to the strength of the array."""
+QUICK_ROWS: Final = 4
+"""Rows of a case at depth quick: the first ones of the array for pairs."""
+EXPLORED: Final = 8
+"""Rows beyond the array in a run that has a seed of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One thing that may differ from run to run without a difference for the requirement."""
+
+    name: str
+    says: str
+    """The phrase for a value that is not the default, with `{}` for the value: `in lane {}`."""
+    editions: tuple[tuple[int, tuple[Value, ...]], ...]
+    """(edition, the values that it brought), in order; the first value of all is the default."""
+    is_ordered: bool = False
+    """Whether larger values include smaller ones: what is red from one on is red at all after it."""
+
+    @classmethod
+    def of(cls, name: str, says: str, *values: Value, is_ordered: bool = False) -> Dimension:
+        """One of the first edition."""
+        return cls(name, says, ((1, values),), is_ordered)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All values, the default first."""
+        return tuple(value for _, some in self.editions for value in some)
+
+    @property
+    def default(self) -> Value:
+        """The value of a plain run."""
+        return self.values[0]
+
+    def values_by(self, edition: int) -> tuple[Value, ...]:
+        """The values of an edition and of those before; the default alone before the first."""
+        return tuple(value for at, some in self.editions if at <= edition for value in some) or (self.default,)
+
+
+Dimensions = tuple[Dimension, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """The circumstances of one run of a case."""
+
+    row: Mapping[str, Value]
+    """Name of a dimension to its value."""
+
+    def __getitem__(self, dimension: Dimension) -> Value:
+        return self.row.get(dimension.name, dimension.default)
+
+    def number(self, dimension: Dimension) -> int:
+        """The value of a dimension of numbers."""
+        return int(self[dimension])
+
+
+def variation_of(dimensions: Dimensions, row: Row) -> Variation:
+    """The variation of a row of an array."""
+    return Variation({each.name: value for each, value in zip(dimensions, row, strict=True)})
+
+
+# -- covering arrays
+
+
+def covering(dimensions: Dimensions, strength: int = 2) -> Iterator[Row]:
+    """The rows of the covering array, the defaults first."""
+    rows = [tuple(each.default for each in dimensions)]
+    yield rows[0]
+    for edition in sorted({at for each in dimensions for at, _ in each.editions}):
+        choices = [each.values_by(edition) for each in dimensions]
+        wanted = _combinations_of(choices, strength)
+        for row in rows:
+            _strike(wanted, row, strength)
+        while wanted:
+            row = _next_row(next(iter(wanted)), choices, wanted, strength)
+            _strike(wanted, row, strength)
+            rows.append(row)
+            yield row
+
+
+def _combinations_of(choices: Sequence[Sequence[Value]], strength: int) -> dict[Combination, None]:
+    """Every combination of values of so many dimensions, in an order that depends on the choices alone."""
+    places = combinations(range(len(choices)), min(strength, len(choices)))
+    return {
+        tuple(zip(some, values, strict=True)): None
+        for some in places for values in product(*(choices[at] for at in some))
+    }  # fmt: skip
+
+
+def _strike(wanted: dict[Combination, None], row: Row, strength: int) -> None:
+    """Take out the combinations that a row has."""
+    for combination in combinations(enumerate(row), min(strength, len(row))):
+        wanted.pop(combination, None)
+
+
+def _next_row(
+    first: Combination, choices: Sequence[Sequence[Value]], wanted: Mapping[Combination, None], strength: int
+) -> Row:
+    """A row that has one combination, and for each further dimension the value that meets most of what is still wanted."""
+    chosen = dict(first)
+    for at in range(len(choices)):
+        if at not in chosen:
+            others = [*combinations(sorted(chosen.items()), strength - 1)]
+            chosen[at] = max(choices[at], key=lambda value: _met(others, (at, value), wanted))
+    return tuple(chosen[at] for at in range(len(choices)))
+
+
+def _met(others: Sequence[Combination], one: tuple[int, Value], wanted: Mapping[Combination, None]) -> int:
+    """How many wanted combinations one more value makes with others."""
+    return sum(tuple(sorted((*some, one), key=lambda pair: pair[0])) in wanted for some in others)
+
+
+def combinations_in(rows: Sequence[Row], strength: int = 2) -> int:
+    """How many combinations of so many values the rows have."""
+    return len({each for row in rows for each in combinations(enumerate(row), min(strength, len(row)))})
+
+
+@cache
+def rows_of(dimensions: Dimensions, depth: str) -> tuple[Row, ...]:
+    """The rows that a run of a depth has."""
+    rows = covering(dimensions, STRENGTH[depth])
+    return tuple(islice(rows, QUICK_ROWS) if depth == "quick" else rows)
+
+
+def explored(dimensions: Dimensions, seed: int) -> tuple[Row, ...]:
+    """Further rows for a run with a seed of its own; none for seed 0."""
+    random = Random(seed)
+    return tuple(tuple(random.choice(each.values) for each in dimensions) for _ in range(EXPLORED if seed else 0))
+
+
+# -- the fewest circumstances
+
+
+def fewest(dimensions: Dimensions, row: Row, is_red: Callable[[Row], bool]) -> Row:
+    """The row with as many defaults as keep it red, each dimension on its own, until nothing changes.
+
+    Of an ordered dimension it is the least value that does.
+    """
+    before: Row = ()
+    while row != before:
+        before = row
+        for at, dimension in enumerate(dimensions):
+            lesser = dimension.values[: dimension.values.index(row[at])]
+            for value in lesser if dimension.is_ordered else lesser[:1]:
+                trial = (*row[:at], value, *row[at + 1 :])
+                if is_red(trial):
+                    row = trial
+                    break
+    return row
+
+
+def told(dimensions: Dimensions, row: Row) -> str:
+    """The circumstances that are not the default, in words; empty for the defaults."""
+    odd = [(each, value) for each, value in zip(dimensions, row, strict=True) if value != each.default]
+    return "only " + ", ".join(each.says.format(value) for each, value in odd) if odd else ""

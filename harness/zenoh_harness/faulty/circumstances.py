@@ -1,0 +1,251 @@
+"""Routers that lose one kind of message in one circumstance only: a node for each step, dimension and value, by rule.
+
+The dimensions are those of the varied cases (`cases/routing/circumstances.py`). The node reads the circumstances off the message, its
+frame and the sessions, and off what those did before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from zenoh_conformance.cases.routing.circumstances import (
+    ANSWER,
+    CHANNEL,
+    DECLARED,
+    ENTITY,
+    EXPRESS,
+    FULL,
+    LANE,
+    PACKING,
+    PAST,
+    PUT_OR_DEL,
+    RECEIVERS,
+    ROUTING,
+    SAID,
+    SIZE,
+    TERMS,
+)
+from zenoh_conformance.judging.variation import Dimension, Dimensions, Value
+from zenoh_conformance.messages import Err, InterestMode, Push, Reply, Request, Response
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.connection import priority_of
+from zenoh_conformance.tables.session import State
+from zenoh_harness.reference.declaring import KIND
+from zenoh_harness.reference.node import Reference
+
+from . import _register
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a node remembers of one session."""
+
+    past: set[Value] = field(default_factory=set)
+    """Values of the dimension `past` that the session has behind it."""
+    declared: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Kind and id of what it declared to how its key was named."""
+    publications: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A message on its way through a node."""
+
+    node: Any
+    source: Any
+    """The link on which it came."""
+    to: Any
+    kind: str
+    message: Any = None
+    """As it came."""
+    place: int = 1
+    """Its number among the receivers, from 1."""
+    entity: str = ""
+    said: str = ""
+    """How its key was named."""
+
+
+def named_by(key: WireExpr) -> str:
+    """How a key is named, as a value of the dimension `said`."""
+    if key.scope:
+        return "number of the receiver" if not key.mapping else "number and suffix" if key.suffix else "number"
+    return "wildcard" if "*" in (key.suffix or "") else "name"
+
+
+def _size(message: Any) -> int:
+    """The bytes of the largest payload of a body or its extensions."""
+    body, most = message.body, 0
+    while body is not None:
+        values = (getattr(body, "payload", b""), *(getattr(ext, "payload", b"") for ext in body.exts))
+        most, body = max(most, *(len(value or b"") for value in values)), getattr(body, "body", None)
+    return most
+
+
+def _kind(message: Any) -> str:
+    body = message.body.body if isinstance(message.body, Reply) else message.body
+    return "err" if isinstance(body, Err) else "del" if type(body).__name__ == "Del" else "put"
+
+
+def _terms(link: Any) -> set[str]:
+    syn = link.theirs
+    found = {"S=0"} if syn.resolution is None else {"numbers of 8 bits"} if not syn.resolution & 3 else set()
+    return found | ({"a batch of 512 bytes"} if syn.batch_size == 512 else set())
+
+
+def _past(hop: Hop) -> set[Value]:
+    sessions = {hop.source.session, hop.to.session}
+    found: set[Value] = set(hop.node.gone).union(*(hop.node.memory[session].past for session in sessions))
+    half = any(link.state is State.INIT_ACKED for link in hop.node.links.values())
+    return found | ({"a handshake began"} if half else set())
+
+
+def _express(hop: Hop) -> bool:
+    qos = hop.message.exts.get(QoS)
+    return qos is not None and bool(qos.express)
+
+
+def _declared(hop: Hop) -> str:
+    """How the receiver named the key of what it declared last, or of its interest."""
+    wanted = {"publication": "subscriber", "query": "queryable", "declaration": "interest"}.get(hop.kind)
+    held = hop.node.memory[hop.to.session].declared
+    return next((how for (kind, _), how in reversed(held.items()) if kind == wanted), "")
+
+
+SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
+    LANE.name: lambda hop, value: priority_of(hop.message) == value,
+    CHANNEL.name: lambda hop, value: hop.node.reliable == (value == "reliable"),
+    EXPRESS.name: lambda hop, value: _express(hop) == value,
+    PUT_OR_DEL.name: lambda hop, value: _kind(hop.message) == value,
+    ENTITY.name: lambda hop, value: hop.entity == value,
+    SAID.name: lambda hop, value: hop.said == value,
+    DECLARED.name: lambda hop, value: _declared(hop) == value,
+    SIZE.name: lambda hop, value: _size(hop.message) >= (value - 1000 if value == FULL else value),
+    RECEIVERS.name: lambda hop, value: hop.place >= value,
+    PAST.name: lambda hop, value: value in _past(hop),
+    TERMS.name: lambda hop, value: value in _terms(hop.source),
+    PACKING.name: lambda hop, value: hop.node.packed,
+}
+"""Dimension to whether a message is in the circumstance of a value."""
+
+
+class LosesSomewhere(Reference):
+    """Loses messages of one kind, in one circumstance."""
+
+    loses: tuple[str, Dimension, Value]
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.memory: defaultdict[str, Memory] = defaultdict(Memory)
+        self.gone: set[Value] = set()
+        self.reliable, self.packed, self.place = True, False, 0
+        self.source: Any = None
+        self.came: Any = None
+
+    def is_lost(self, kind: str, to: Any, **more: Any) -> bool:
+        """Whether this message is one that the node loses."""
+        wanted, dimension, value = self.loses
+        hop = Hop(self, self.source, to, kind, self.came, **more)
+        return kind == wanted and SHOWS[dimension.name](hop, value)
+
+    # -- what came
+
+    def on_session(self, link: Any, message: Any) -> None:
+        self.packed = len(getattr(message, "messages", ())) > 1
+        super().on_session(link, message)
+
+    def route(self, link: Any, message: Any, *, reliable: bool = True) -> None:
+        self.reliable, self.source, self.came, self.place = reliable, link, message, 0
+        super().route(link, message, reliable=reliable)
+        if isinstance(message, Push):
+            self.memory[link.session].publications += 1
+            if self.memory[link.session].publications >= 5:
+                self.memory[link.session].past.add("five publications")
+
+    def forward(self, other: Any, message: Any, *, reliable: bool = True) -> None:
+        self.place += 1
+        kind = {Push: "publication", Request: "query", Response: "answer"}[type(message)]
+        if not self.is_lost(kind, other, place=self.place, said=named_by(self.came.key)):
+            super().forward(other, message, reliable=reliable)
+
+    def tell(self, to: Any, owner: Any, kind: str, entity: int, interest: Any = None, *, once: bool = False) -> None:
+        self.place += 1
+        said = self.memory[owner.session].declared.get((kind, entity), "name")
+        self.source = owner
+        if not self.is_lost("declaration", to, place=self.place, entity=kind, said=said):
+            super().tell(to, owner, kind, entity, interest, once=once)
+
+    # -- what was before
+
+    def on_entity(self, link: Any, body: Any) -> None:
+        self.memory[link.session].declared[KIND[type(body)], body.id] = named_by(body.key)
+        super().on_entity(link, body)
+
+    def on_entity_gone(self, link: Any, kind: str, entity: int) -> None:
+        super().on_entity_gone(link, kind, entity)
+        self.memory[link.session].past.add("the same was taken back")
+
+    def on_interest(self, link: Any, interest: Any) -> None:
+        super().on_interest(link, interest)
+        if interest.key is not None:
+            self.memory[link.session].declared["interest", interest.id] = named_by(interest.key)
+        if interest.mode == InterestMode.FINAL:
+            self.memory[link.session].past.add("another interest ended")
+
+    def on_final(self, link: Any, request_id: int) -> None:
+        super().on_final(link, request_id)
+        self.memory[link.session].past.add("another query")
+
+    def on_alias_gone(self, link: Any, body: Any) -> None:
+        super().on_alias_gone(link, body)
+        if body.expr_id == 4:
+            self.memory[link.session].past.add("four numbers were released")
+
+    def on_close(self, link: Any, close: Any) -> None:
+        super().on_close(link, close)
+        self.gone.add("another session left")
+
+    def disconnected(self, name: str, now: float) -> Any:
+        if name in self.links and self.links[name].live:
+            self.gone.add("another session was cut")
+        return super().disconnected(name, now)
+
+
+PUSHED = "routing-varied/a-publication-comes-in-any-circumstances"
+ASKED = "routing-varied/a-query-is-answered-in-any-circumstances"
+TOLD = "routing-varied/a-declaration-is-told-in-any-circumstances"
+
+STEPS: Final[Mapping[str, tuple[str, Dimensions]]] = {
+    "publication": (PUSHED, (PUT_OR_DEL, *ROUTING)),
+    "query": (ASKED, ROUTING),
+    "answer": (ASKED, (ANSWER, LANE, CHANNEL, EXPRESS, SIZE, PAST, TERMS)),
+    "declaration": (TOLD, (ENTITY, SAID, DECLARED, RECEIVERS, PAST, TERMS)),
+}
+"""A kind of message to the case that says it, and the dimensions that it has there."""
+
+
+def circumstances() -> Iterator[tuple[str, Dimension, Value]]:
+    """Each kind of message, with each value of each of its dimensions that is not the default."""
+    for kind, (_, dimensions) in STEPS.items():
+        yield from ((kind, each, value) for each in dimensions for value in each.values if value != each.default)
+
+
+def register() -> None:
+    """Register a faulty node for each."""
+    for kind, dimension, value in circumstances():
+        phrase = dimension.says.format(value)
+        name = f"loses-{kind}-" + re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")
+        node = type(
+            name.title().replace("-", ""),
+            (LosesSomewhere,),
+            {"loses": (kind, dimension, value), "__module__": __name__},
+        )
+        check = STEPS[kind][0]
+        _register(name, node, f"Loses a {kind} {phrase}.", check, None, shown_in=(check,))
+
+
+register()
