@@ -104,8 +104,8 @@ def test_two_workers_share_no_target(pytester):
 def test_what_failed_last_runs_again_and_nothing_else(pytester):
     target = ("--target", "faulty:believes-any-cookie?role=router", "--target-only", "establishment-cookie/*")
     words = ("--target-results", "out", *target)
-    first = pytester.runpytest_subprocess(*words).parseoutcomes()
-    again = pytester.runpytest_subprocess("--lf", *words).parseoutcomes()
+    first = pytester.runpytest_inprocess(*words).parseoutcomes()
+    again = pytester.runpytest_inprocess("--lf", *words).parseoutcomes()
     assert first["failed"] == again["failed"] > 3
     assert again["deselected"] == first["passed"]
 

@@ -6,14 +6,23 @@ import json
 
 import pytest
 
+from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.messages import Open
 from zenoh_harness.cli import invoke
 from zenoh_harness.commands import faulty as command
-from zenoh_harness.faulty import FaultyNode, all_faulty_nodes, fault, faulty
+from zenoh_harness.faulty import FaultyNode, all_faulty_nodes, fault, faulty, table
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 
 CATCHER = "establishment-cookie/an-invented-cookie-is-refused"
+AREAS = ("establishment-cookie/", "establishment-sane/", "close-scope/")
+
+
+@pytest.fixture(autouse=True)
+def _few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cases of a few areas: a row of all of them is judged in `test_faulty_table.py`."""
+    cases = {name: case for name, case in all_cases().items() if name.startswith(AREAS)}
+    monkeypatch.setattr(table, "all_cases", lambda: cases)
 
 
 class BelievesAnyCookie(Reference):

@@ -87,11 +87,10 @@ def test_what_is_planted_is_counted(checkout):
     assert script("counts").measure(checkout) == COUNTED
 
 
-def test_every_ceiling_names_a_measure_and_holds():
+def test_every_ceiling_names_a_measure():
+    """That each holds says `tox -e arch`, which reads the whole tree for it."""
     counts = script("counts")
-    held = counts.ceilings()
-    assert set(held) <= set(counts.MEASURES)
-    assert counts.faults(counts.measure(ROOT), held) == []
+    assert set(counts.ceilings()) <= set(counts.MEASURES)
 
 
 @pytest.mark.parametrize("name", script("counts").ceilings())
