@@ -143,14 +143,17 @@ class Establishment(Living):
 
     def speak_wrongly(self, link: Modelled, how: int, value: int) -> None:
         """The message that is due, wrong, is refused; where a page says for which reason, for that one."""
-        wrong = [each for each in UNACCEPTABLE[link.state] if not each.listed or each.about not in self.known]
+        wrong = UNACCEPTABLE[link.state]
         stroke, stage = wrong[how % len(wrong)], f"{link.state.value}: {SessionInput.UNACCEPTABLE.value}"
         link.us.send(stroke.make(link, value))
-        with link.us.about(stroke.about):
-            refusal = self.refused(link, SessionInput.UNACCEPTABLE)
-        if refusal.reason is not None:
+        reason: int | None = None
+        with unless_known(link.us, self.known, stroke.about):
+            reason = self.refused(link, SessionInput.UNACCEPTABLE).reason
+        if link.state is not State.CLOSED:  # it is known to take this
+            self.over(link, SessionInput.UNACCEPTABLE)
+        if reason is not None:
             with unless_known(link.us, self.known, stroke.why):
-                link.us.expect_reason(refusal.reason, stroke.reasons, stage)
+                link.us.expect_reason(reason, stroke.reasons, stage)
 
     @rule(which=which, kept=st.integers(1, 60))
     def stop_in_the_middle(self, which: int, kept: int) -> None:

@@ -15,7 +15,7 @@ from zenoh_conformance.talking import Dialogue
 
 from . import blame
 from .blame import PLAIN, TO_SELF, Way
-from .modelled import EARLY, MOST_LINKS, Linked, Modelled, due
+from .modelled import EARLY, MOST_LINKS, Linked, Modelled, due, unless_known
 from .strokes import STEPS, ordered, ways
 
 STANDING = (State.AWAIT_INIT, State.INIT_ACKED, State.LIVE)
@@ -153,16 +153,16 @@ class Living(Linked):
 
     def be_the_target(self, which: int) -> None:
         """Who shows the target's own ZenohID is told that he is the target."""
-        if self.them is None or TO_SELF in self.known:
+        if self.them is None:
             return
         us = self.link(zid=self.them).us
-        us.requirement = TO_SELF
-        ack = answered_or_closed(us, us.init_syn(), InitAck, "init")
-        if ack is not None:
-            us.send(us.open_syn(ack))
-            us.expect_refusal("open", reason=reason_code("CONNECTION_TO_SELF"), never=OpenAck)
-        right = us.closed in (None, reason_code("CONNECTION_TO_SELF"))
-        us.require(right, expected="Close(CONNECTION_TO_SELF)", got=f"Close({us.closed})", step="stage init")
+        with unless_known(us, self.known, TO_SELF):
+            ack = answered_or_closed(us, us.init_syn(), InitAck, "init")
+            if ack is not None:
+                us.send(us.open_syn(ack))
+                us.expect_refusal("open", reason=reason_code("CONNECTION_TO_SELF"), never=OpenAck)
+            right = us.closed in (None, reason_code("CONNECTION_TO_SELF"))
+            us.require(right, expected="Close(CONNECTION_TO_SELF)", got=f"Close({us.closed})", step="stage init")
         self.over(self.links[-1], SessionInput.UNACCEPTABLE)
 
     # -- time

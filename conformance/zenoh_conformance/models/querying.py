@@ -281,10 +281,8 @@ class Querying(RuleBasedStateMachine):
 
     def await_final(self, question: Question) -> None:
         """All queryables have sent RESPONSE_FINAL: the final comes, now or a little later, or a queryable got the query late."""
-        if "reply/final-always-comes" in self.known:
-            return
         try:
-            with question.asked.by.us.about("reply/final-always-comes"):
+            with unless_known(question.asked.by.us, self.known, "reply/final-always-comes"):
                 question.asked.by.expect_final(question.asked, step="the life of a query")
         except Deviation:
             late = [

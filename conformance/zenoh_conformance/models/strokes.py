@@ -79,8 +79,6 @@ class Wrong:
     """Reasons that a CLOSE may have."""
     why: str = ""
     """The requirement that these are about."""
-    listed: bool = False
-    """Whether a target may be known to deviate in this: it is left out there."""
 
 
 INVALID, UNSUPPORTED = reason_code("INVALID"), reason_code("UNSUPPORTED")
@@ -171,12 +169,10 @@ UNACCEPTABLE: dict[State, tuple[Wrong, ...]] = {
         Wrong(
             lambda link, value: _opening(link, cookie=acked(link)[1] + bytes([value])),
             f"{SE}/cookie-must-match",
-            listed=True,
         ),
         Wrong(
             lambda link, value: _opening(link, initial_sn=mask_of(link.ack) + 1),
             f"{SE}/initial-sn-out-of-range-refused",
-            listed=True,
         ),
         Wrong(lambda link, value: cut(_opening(link), value), "primitives/truncated-is-refused"),
         Wrong(

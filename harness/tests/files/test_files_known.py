@@ -242,6 +242,38 @@ def test_a_version_deviates_from_what_a_valid_entry_lists_for_it(entry, version,
     assert found == ({"push/put": ("*",)} if deviates else {})
 
 
+def test_a_model_meets_its_own_entry_again():
+    """It passes over what checks found, and over nothing that an entry for it excuses: that would be gone without being mended."""
+
+    def entry(check, requirement, cause, role=""):
+        return known.ListedDeviation(
+            verdict=Verdict.FAIL, cause=cause, reason="so", check=check, requirement=requirement, role=role
+        )
+
+    model = "models/establishment"
+    listed = known.Known(
+        [
+            entry(model, "r/one", "await-init: OpenAck where a refusal is required"),
+            entry("area/check", "r/one", "stage open: OpenAck where a refusal is required"),
+            entry("area/check", "r/one", "stage open: silence where a refusal is required"),
+            entry("models/closing", "r/two", "live: silence where the end of the link is required"),
+            entry("area/another", "r/three", "*", role="initiator"),
+        ],
+        dt.date(2029, 1, 1),
+    )
+
+    of_model = listed.requirements("1", role="responder", model=model)
+    of_another = listed.requirements("1", role="initiator", model="models/closing")
+
+    assert of_model == {"r/one": ("stage open: silence where a refusal is required",)}
+    assert of_another == {
+        "r/one": (
+            "stage open: OpenAck where a refusal is required", "stage open: silence where a refusal is required"
+        ),
+        "r/three": ("*",),
+    }  # fmt: skip
+
+
 def test_several_causes_must_all_be_listed(listed):
     assert listed.excuse(judgement(), [CAUSE, "stage init: what where Close is required"]) is not None
     assert listed.excuse(judgement(), [CAUSE, "stage init: silence"]) is None

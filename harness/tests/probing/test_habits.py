@@ -5,10 +5,12 @@ import sys
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from zenoh_conformance.judging.verdict import Exit, Verdict
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking.fences import BY_QUERY, Fence, Fencing
 from zenoh_harness import cli
 from zenoh_harness.errors import OtherVersion
@@ -339,6 +341,26 @@ def test_room_that_the_file_claims_and_that_is_not_there_is_at_fault():
         assert facts.ability(target, node, None).broken == frozenset()
         target.claims = frozenset({"several-sessions", "qos"})
         assert facts.ability(target, node, None).broken == {"several-sessions"}
+
+
+@pytest.mark.parametrize(
+    ("claims", "lacks", "forwards", "broken"),
+    [
+        ({"routing"}, {"routing"}, False, {"routing"}),
+        ({"routing"}, {"routing"}, True, set()),
+        ({"finals", "interests"}, {"finals", "routing"}, False, {"finals"}),
+        (set(), {"finals", "routing"}, False, set()),
+        ({"routing", "several-sessions"}, {"several-sessions", "routing"}, False, {"routing"}),
+    ],
+)
+def test_what_the_file_claims_and_two_looks_missed_is_at_fault(monkeypatch, claims, lacks, forwards, broken):
+    node = SimpleNamespace(
+        habits=TargetHabits(lacks=frozenset(lacks)), side=Side.RESPONDER, profile=SimpleNamespace(sessions=None)
+    )
+    monkeypatch.setattr(facts, "measure_capacity", lambda *_: (None, None, None))
+    monkeypatch.setattr(facts, "forwards_value", lambda *_: forwards)
+
+    assert facts.claimed_in_vain(SimpleNamespace(claims=frozenset(claims)), node) == broken
 
 
 def test_a_way_that_was_not_measured_is_no_error():

@@ -44,6 +44,9 @@ _TEXTS: Final = (
 _EXPECTED: Final = {verdict.value: verdict for verdict in Verdict if verdict.is_red(strict=True)}
 """The verdicts that an entry may have."""
 
+OF_MODELS: Final = "models/"
+"""How the checks of models begin."""
+
 COMMIT: Final = re.compile(r"commit\s+([0-9a-f]{7,40})")
 
 
@@ -129,6 +132,11 @@ class ListedDeviation:
             and covers(self.versions, key.version)
         )
 
+    def includes(self, other: ListedDeviation) -> bool:
+        """Return whether a model that passes over this entry passes over the other: what came and what was due, at any step."""
+        mine, its = (one.cause.rpartition(": ")[2] for one in (self, other))
+        return self.requirement == other.requirement and (matches(self.cause, other.cause) or matches(mine, its))
+
     def over(self, today: dt.date) -> bool:
         """Return whether the entry has expired."""
         return self.expires is not None and today >= self.expires
@@ -202,11 +210,22 @@ class Known:
         every = (one for one in self.deviations if one.about(key) and one.expects(verdict, cause))
         return next((one for one in every if not self.is_over(one)), None)
 
-    def requirements(self, version: str) -> Mapping[str, tuple[str, ...]]:
-        """Return the requirements from which this version is known to deviate, each with the patterns of its causes."""
+    def requirements(self, version: str, *, role: str = "", model: str = "") -> Mapping[str, tuple[str, ...]]:
+        """Return the requirements from which this version is known to deviate, each with the patterns of its causes.
+
+        These are what a model passes over. An entry for a model is not among them, nor one that excuses what an entry for `model`
+        does: the model must meet its own entry again, or the entry would be gone while the deviation is there. An entry that is
+        never gone (`sometimes`) is passed over.
+        """
         found: dict[str, tuple[str, ...]] = {}
-        for one in self.deviations:
-            if one.requirement and covers(one.versions, version) and not self.is_over(one):
+        present = [
+            one for one in self.deviations
+            if one.requirement and covers(one.versions, version) and not self.is_over(one) and role in ("", one.role or role)
+        ]  # fmt: skip
+        of_models = [one for one in present if one.check.startswith(OF_MODELS) and not one.sometimes]
+        own = [one for one in of_models if one.check == model]
+        for one in present:
+            if one not in of_models and not any(one.includes(each) for each in own):
                 found[one.requirement] = (*found.get(one.requirement, ()), one.cause)
         return found
 

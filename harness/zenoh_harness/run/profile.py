@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Event as Flag
 from threading import Lock
 
@@ -139,7 +140,9 @@ class ProfileRun:
         look = self.look if needs and unhealthy is None else None
         can = self.lifecycle.undisturbed(lambda: ability(self.target, self.lifecycle.node, look, needs))
         known = {
-            "known_deviations": self.options.known.requirements(self.target.identity.version),
+            "known_deviations": partial(
+                self.options.known.requirements, self.target.identity.version, role=self.target.side.value
+            ),
             "quick": self.options.depth == "quick",
             "variations": self.options.depth,
             "explores": self.options.seed,

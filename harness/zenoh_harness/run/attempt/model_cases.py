@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
@@ -16,6 +16,9 @@ from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Scene
 from zenoh_harness.run.attempt.scenes import Overtime, Stage
+
+Known = Mapping[str, Collection[str]] | Collection[str]
+"""Requirements from which the target is known to deviate, as `models.modelled` has them."""
 
 PACKAGE: Final = "zenoh_conformance.models"
 EXAMPLES: Final = {"quick": 5, "full": 25, "nightly": 1000}
@@ -40,12 +43,13 @@ def model_cases(depth: str, seed: int) -> tuple[Case, ...]:
 
 
 def _case(module: ModuleType, depth: str, seed: int) -> Case:
-    role = getattr(module, "ROLE", Side.RESPONDER)
+    role, name = getattr(module, "ROLE", Side.RESPONDER), module.__name__.rpartition(".")[2].replace("_", "-")
+    name = f"models/{name}"
     return Case(
-        id=f"models/{module.__name__.rpartition('.')[2].replace('_', '-')}",
+        id=name,
         requirement=module.REQUIREMENT,
         control=getattr(module, "CONTROL", WORKS[role]),
-        function=partial(explore, module.machine, int(EXAMPLES[depth] * getattr(module, "SHARE", 1)), seed),
+        function=partial(explore, module.machine, int(EXAMPLES[depth] * getattr(module, "SHARE", 1)), seed, model=name),
         about=module.__doc__ or module.__name__,
         role=role,
         profile=getattr(module, "PROFILE", "default"),
@@ -56,7 +60,7 @@ def _case(module: ModuleType, depth: str, seed: int) -> Case:
 
 
 def explore(
-    machine: Callable[[Callable[[], Scene], frozenset[str]], type], examples: int, seed: int, stage: Stage
+    machine: Callable[[Callable[[], Scene], Known], type], examples: int, seed: int, stage: Stage, *, model: str = ""
 ) -> None:
     """Run a machine on scenes like `stage`. Raises what its smallest failing run raises; `stage` gets what was said then.
 
@@ -98,7 +102,7 @@ def explore(
     )
     try:
         with with_reporter(lambda _text: None):
-            made = noting(machine(fresh, stage.fact("known_deviations", frozenset())), note)
+            made = noting(machine(fresh, stage.fact("known_deviations", nothing_known)(model=model)), note)
             run_state_machine_as_test(seeded(seed)(made), settings=how)
     except Overtime:
         if runs < ENOUGH or stage.stopped:
@@ -115,6 +119,11 @@ def explore(
         for scene in scenes:
             scene.close()
             stage.adopt(evidence or scene)
+
+
+def nothing_known(*, model: str) -> Known:
+    """The deviations that a model passes over, where no list is given."""
+    return frozenset()
 
 
 def noting(machine: type, note: Callable[[Deviation], None]) -> type:

@@ -11,7 +11,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.links.timing import strain
 from zenoh_harness.probing import probe as probing
 from zenoh_harness.probing.habits.capacity import measure_capacity
-from zenoh_harness.probing.habits.study import missing_capacity
+from zenoh_harness.probing.habits.study import OF_FENCE, forwards_value, missing_capacity
 from zenoh_harness.probing.probe.asker import ProbeFacts as Probed
 from zenoh_harness.profiles import ASSUMED, ROOM
 from zenoh_harness.run.attempt.scenes import Facts
@@ -78,13 +78,17 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
 
 
 def claimed_in_vain(target: NodeTarget, node: NodeInstance) -> frozenset[str]:
-    """What the target's file claims and its study missed, also a second time: room for links and sessions, of a responder."""
+    """What the target's file claims and two looks missed: answers to queries and interests, and of a responder room and routing."""
     habits = habits_of(node)
-    claimed = target.claims & habits.lacks & ROOM
-    if not claimed or node.side is not Side.RESPONDER or node.profile.sessions is not None:
-        return frozenset()
+    claimed = target.claims & habits.lacks
+    vain = claimed & frozenset(OF_FENCE.values())  # the study asked for each of them twice
+    if not claimed & ROOM or node.side is not Side.RESPONDER or node.profile.sessions is not None:
+        return vain
     half_open, sessions, _ = measure_capacity(node, habits.answer, habits.offers, habits.impatient)
-    return claimed & missing_capacity(half_open, sessions)
+    missing = missing_capacity(half_open, sessions)
+    if "routing" in claimed - missing and not forwards_value(node, habits):
+        missing |= {"routing"}
+    return vain | (claimed & missing)
 
 
 def _without_none(known: dict[str, Any]) -> dict[str, Any]:
