@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,13 +60,33 @@ class Deadline:
 
     def remaining(self) -> float:
         """Seconds left, never negative."""
-        return max(0.0, self.at - time.monotonic())
+        return max(0.0, self.due - time.monotonic())
 
     @property
     def passed(self) -> bool:
         """Whether it is over."""
-        return time.monotonic() >= self.at
+        return time.monotonic() >= self.due
+
+    @property
+    def due(self) -> float:
+        """When it is over, as it is known now."""
+        return self.at
 
     def or_sooner(self, seconds: float) -> Deadline:
         """The earlier of this deadline and one `seconds` from now."""
-        return Deadline(min(self.at, time.monotonic() + scaled(seconds)))
+        return Deadline(min(self.due, time.monotonic() + scaled(seconds)))
+
+
+@dataclass(frozen=True, slots=True)
+class UnstarvedDeadline(Deadline):
+    """A deadline that moves by the time for which a program was ready to run and had no processor."""
+
+    starved: Callable[[], float]
+    """Seconds for which it had none so far."""
+    most: float
+    """Seconds by which it moves at most."""
+
+    @property
+    def due(self) -> float:
+        """When it is over; the program is looked at only once it would be."""
+        return self.at if time.monotonic() < self.at else self.at + min(self.most, self.starved())

@@ -411,6 +411,19 @@ def process_and_descendants(pid: int) -> list[psutil.Process]:
     return [psutil.Process(pid), *(below for child in children for below in process_and_descendants(int(child)))]
 
 
+def starved(pid: int) -> float:
+    """Seconds for which a process of this machine, or one below it, was ready to run and had no processor; 0 where that cannot be seen.
+
+    Of all threads the one that waited longest counts (the second number of Linux' schedstat, in nanoseconds).
+    """
+    try:
+        tasks = [task for one in process_and_descendants(pid) for task in Path(f"/proc/{one.pid}/task").glob("*")]
+        waited = [int(task.joinpath("schedstat").read_text(encoding="ascii").split()[1]) for task in tasks]
+    except (OSError, psutil.Error, IndexError, ValueError):
+        return 0.0
+    return max(waited, default=0) / 1e9
+
+
 def usage_of(pid: int) -> Usage | None:
     """Return what a process of this machine and all below it hold; None when it is gone."""
     try:

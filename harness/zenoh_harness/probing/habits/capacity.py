@@ -14,7 +14,7 @@ from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.talking.budget import FEW, ReadBudget
 from zenoh_conformance.wire import exts
 from zenoh_harness.errors import CannotConnect
-from zenoh_harness.links.timing import Deadline, stretched
+from zenoh_harness.links.timing import Deadline, strain, stretched
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.targets.habits import CONNECT, UNIT
 from zenoh_harness.targets.target import NodeInstance
@@ -131,7 +131,7 @@ def open_link(node: NodeInstance, within: float = CONNECT, unit: float | None = 
     """Open a link; None if the node cannot be reached."""
     zid = b"\x68\x61" + next(_ZIDS).to_bytes(5, "big") + b"\x7a"
     try:
-        wire = Recorder().wire(node, "habits", Deadline.after(within))
+        wire = Recorder().wire(node, "habits", Deadline.after(strain() * within))
     except CannotConnect:
         return None
     return Dialogue(wire, zid=zid, unit=unit or stretched(max(UNIT, CONNECT)), requirement=REQUIREMENT)

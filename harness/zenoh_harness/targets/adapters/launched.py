@@ -13,9 +13,9 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
 from zenoh_harness.links.links import LinkListener, Observer, RecordedLink, StreamLink, connect
 from zenoh_harness.links.locators import Locator
-from zenoh_harness.links.timing import Deadline, scaled, stretched
+from zenoh_harness.links.timing import Deadline, UnstarvedDeadline, scaled, stretched
 from zenoh_harness.profiles import Profile
-from zenoh_harness.programs.processes import Running
+from zenoh_harness.programs.processes import Running, starved
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.greeting import greet
@@ -25,6 +25,9 @@ from zenoh_harness.targets.through import listener_for
 
 READY: float = 15.0
 """Seconds that a node may take from its start to its first handshake."""
+
+STARVED: float = 8.0
+"""How many times as long a start may take where the program has no processor."""
 
 _REFUSED = re.compile(r"refused|ECONNREFUSED|(?:os error|errno) 111", re.IGNORECASE)
 """Matches what a program prints whose connection to a port without a listener failed."""
@@ -186,7 +189,12 @@ class LaunchedNode(NodeBase):
         return True
 
     def wait_until_ready(self, deadline: Deadline) -> None:
-        """Wait until a responder answers an InitSyn, or an initiator connects for the first time."""
+        """Wait until a responder answers an InitSyn, or an initiator connects for the first time.
+
+        What it waits for a processor on a busy machine does not count, up to a bound.
+        """
+        program = self._program
+        deadline = UnstarvedDeadline(deadline.at, lambda: starved(program.pid), STARVED * scaled(READY))
         if self._listener is not None:
             self._early = self._next_link(self._listener, deadline)
         else:
