@@ -169,8 +169,10 @@ class Lifecycle:
         return Unhealthy(Verdict.CRASH, f"{after}{death(vitals)}")
 
     def _studied_habits(self) -> TargetHabits:
-        measured = self._recalled is None
-        found = study_profile(self.node, self._earlier) if self._earlier else study(self.node, rooms=measured)
+        if self._earlier is not None:
+            found = study_profile(self.node, self._earlier)
+        else:
+            found = study(self.node) if self._recalled is None else study(self.node, rooms=False)
         return self._recalled(found) if self._recalled and found.answer else found
 
     def another(self) -> Lifecycle:
