@@ -14,7 +14,7 @@ CURRENT = 1
 
 
 UNASKED = 0
-"""The id under which a peer ends what it told another peer unasked (erratum `peers-end-what-none-asked`)."""
+"""The id under which a peer or router ends what it told unasked (erratum `peers-end-what-none-asked`)."""
 
 
 class Interests(Network):
@@ -57,7 +57,9 @@ class InterestIdIsKnown(Interests):
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         mode = self.answers(seen, declare)
-        unasked = declare.interest_id == UNASKED and isinstance(declare.body, DFinal) and self.between_peers
+        unasked = (
+            declare.interest_id == UNASKED and isinstance(declare.body, DFinal) and not self.is_client(seen.sender)
+        )
         if mode is not None and not (mode == 0 and unasked):
             self.subject(seen)
             path = "declare.interest_id"

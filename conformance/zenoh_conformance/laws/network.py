@@ -52,11 +52,6 @@ class Network(Law):
         init = self.inits.get(side)
         return init is not None and init.whatami == sane.CLIENT
 
-    @property
-    def between_peers(self) -> bool:
-        """Whether both sides are peers."""
-        return len(self.inits) == len(Side) and all(init.whatami == sane.PEER for init in self.inits.values())
-
     def agreed(self, name: str) -> bool:
         """Whether both INITs carried the extension of that name."""
         return self.begun and name in self.common

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from zenoh_conformance.cases.interest.snapshots import tells_who_asks_nothing
 from zenoh_conformance.messages import (
     Declare,
     DQueryable,
@@ -100,6 +101,7 @@ class Declaring(RuleBasedStateMachine):
         self.declarers: list[Declarer] = []
         self.watchers: list[Watcher] = []
         self.count = 0
+        self.unasked: bool | None = None
 
     def teardown(self) -> None:
         """Let go, and let the laws judge."""
@@ -219,15 +221,23 @@ class Declaring(RuleBasedStateMachine):
             who.party.us.wait_until(partial(self.agrees, who))
             due, text = self.wanted(who), who.told()
             missing = bool(due - text)
+            if not missing and text - due - who.free and self.tells_all():
+                continue  # what it tells need not answer an interest
             self.require(
                 who.party, self.agrees(who), REQUIREMENT, f"{len(due)} told",
                 self.untold(who) if missing else f"{len(text - due - who.free)} told that are not there",
             )  # fmt: skip
 
+    def tells_all(self) -> bool:
+        """Whether it tells of declarations who asked nothing; asked once, when something is told that nobody wanted."""
+        if self.unasked is None:
+            self.unasked = tells_who_asks_nothing(self.scene, self.publisher)
+        return self.unasked
+
     def agrees(self, who: Watcher) -> bool:
         """Whether all that is due was told, and nothing else but what may be left."""
         due, text = self.wanted(who), who.told()
-        return due <= text <= due | who.free
+        return due <= text and (self.unasked is True or text <= due | who.free)
 
     def untold(self, who: Watcher) -> str:
         """What a watcher was not told, and how it had asked for it."""

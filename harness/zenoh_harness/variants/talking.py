@@ -243,3 +243,20 @@ def stamps_what_it_passes_on(
         stamp = Timestamp(time=EARLIEST, zid=ZenohID(node.config.zid))
         push = replace(push, body=replace(push.body, timestamp=stamp))
     base(link, push, reliable=reliable)
+
+
+row(
+    "tells-who-asks-nothing",
+    "Tells each session of all declarations, also one without an interest, from its beginning on.",
+    permitted="declarations: who has an interest is told; no page says that nobody else is",
+    unjudged={"interest-*": "what is told need not answer an interest"},
+    told_of=lambda node, link: node.others(link),
+    on_live=after(
+        lambda node, link: [
+            node.tell(link, other, kind, entity)
+            for other in node.others(link)
+            for kind in ("subscriber", "queryable", "token")
+            for entity in list(node.table(other, kind))
+        ]
+    ),
+)

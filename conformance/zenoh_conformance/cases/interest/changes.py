@@ -53,22 +53,26 @@ def an_interest_that_is_over_may_be_asked_anew(scene: Scene, *, mode: InterestMo
 @case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=KINDS)
 def an_interest_outlives_the_end_of_another(scene: Scene, *, kind: str) -> None:
     """
-    Of two interests of a session one ends: what the other one wants is told on.
+    Of four interests of a session one ends: what the others want is told on.
 
-        watcher  INTEREST (CurrentFuture, k/a), INTEREST (CurrentFuture, k/b), INTEREST (Final, the first one's id)
-        other    DECLARE (.. k/b)
-        target   to the watcher: DECLARE (.. k/b)
+        watcher  INTEREST (CurrentFuture) of k/a, k/b, k/c and k/d, INTEREST (Final, the first one's id)
+        other    DECLARE (.. k/b), DECLARE (.. k/c), DECLARE (.. k/d)
+        target   to the watcher: DECLARE of each
     """
     watcher, other = parties(scene, "watcher", "other")
     ended = watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/a")
-    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/b")
+    others = ("k/b", "k/c", "k/d")
+    for key in others:
+        watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, key)
     watcher.settles()
     watcher.ends_interest(ended.id)
     watcher.settles()
 
-    declares(other, kind, "k/b")
+    for key in others:
+        declares(other, kind, key)
 
-    waits_for(watcher, kind, "k/b", step="what the other one wants")
+    for key in others:
+        waits_for(watcher, kind, key, step="what the others want")
 
 
 @case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told)

@@ -6,6 +6,7 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import ROUTES
+from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
 from zenoh_conformance.messages import (
     Declare,
     DFinal,
@@ -19,7 +20,7 @@ from zenoh_conformance.messages import (
     USubscriber,
     UToken,
 )
-from zenoh_conformance.talking import Heard, Party, Scene, parties
+from zenoh_conformance.talking import Heard, Party, Scene, one_more, parties
 
 OPTION = {
     "subscriber": InterestOptions.SUBSCRIBERS, "queryable": InterestOptions.QUERYABLES, "token": InterestOptions.TOKENS,
@@ -74,16 +75,43 @@ def keys(watcher: Party, kind: str | None = None) -> list[str]:
     return sorted({heard.key or "" for heard in told_of(watcher, kind)})
 
 
-def expect_keys(watcher: Party, kind: str | None, wanted: list[str], *, step: str, by_now: bool = False) -> None:
+def expect_keys(
+    scene: Scene, watcher: Party, kind: str | None, wanted: list[str], *, step: str, by_now: bool = False
+) -> None:
     """Deviate unless the watcher is told of exactly these keys; `by_now`: was told, since what it has heard says that it is all."""
     due = sorted(watcher.whole(key) for key in wanted)
     if not by_now:
         watcher.awaits(lambda: set(due) <= set(keys(watcher, kind)))
     got = keys(watcher, kind)
     right = got == due
+    if set(got) - set(due):
+        answers_alone(scene, watcher)
     watcher.us.require(
         right, expected=f"{len(wanted)} that were declared", got=f"{len(got)} of another choice", step=step
     )
+
+
+def answers_alone(scene: Scene, watcher: Party) -> None:
+    """Deviate before the case's point if sessions without any interest are told of declarations, too.
+
+    Then what the watcher was told need not answer its interest.
+    """
+    watcher.us.require(
+        not tells_who_asks_nothing(scene, watcher), expected="declarations for who asked alone",
+        got="one that nobody asked for", step=f"{NOT_REACHED}: who asks nothing",
+    )  # fmt: skip
+
+
+def tells_who_asks_nothing(scene: Scene, beside: Party) -> bool:
+    """Whether a session without any interest is told of a declaration, which no page forbids; false if no more sessions can be had."""
+    try:
+        silent, speaker = [one_more(scene, name, beside) for name in ("asks-nothing", "declares")]
+    except Deviation:
+        return False
+    speaker.declares_subscriber("k/unasked")
+    speaker.settles()
+    silent.settles()
+    return bool(told_of(silent))
 
 
 def watched(scene: Scene, kind: str, *more: str) -> list[Party]:
@@ -227,18 +255,22 @@ def a_snapshot_names_its_interest(scene: Scene, *, mode: InterestMode, kind: str
     """
     What is there when an interest comes is told with that interest's id.
 
-        other    DECLARE (..)
+        other    DECLARE (..), three times
         watcher  INTEREST (Current or CurrentFuture)
-        target   to the watcher: DECLARE (I, its id, ..), DECLARE (I, its id, D_FINAL)
+        target   to the watcher: DECLARE (I, its id, ..) of each, DECLARE (I, its id, D_FINAL)
     """
     watcher, other = parties(scene, "watcher", "other")
-    declares(other, kind, "k/a")
+    there = ("k/a", "k/b", "k/c")
+    for key in there:
+        declares(other, kind, key)
 
     interest = watcher.asks_interest(OPTION[kind], mode, "k/**")
 
-    declared = waits_for(watcher, kind, "k/a", step="the snapshot")
-    right = declared.interest_id == interest.id
-    watcher.us.require(right, expected="the id of the interest", got=str(declared.interest_id), step="the snapshot")
+    for key in there:
+        got = waits_for(watcher, kind, key, step="the snapshot").interest_id
+        if got != interest.id:
+            answers_alone(scene, watcher)
+        watcher.us.require(got == interest.id, expected="the id of the interest", got=str(got), step="the snapshot")
 
 
 @case(
@@ -264,7 +296,7 @@ def a_snapshot_ends(scene: Scene, *, mode: InterestMode, kind: str, there: int) 
         Declare, lambda heard: is_final(heard, interest.id),
         step="its end", what="D_FINAL",
     )  # fmt: skip
-    expect_keys(watcher, kind, [f"k/{number}" for number in range(there)], step="before its end", by_now=True)
+    expect_keys(scene, watcher, kind, [f"k/{number}" for number in range(there)], step="before its end", by_now=True)
     watcher.settles()
     count = finals(watcher, interest.id)
     watcher.us.require(count == 1, expected="one D_FINAL", got=str(count), step="its end")
@@ -290,6 +322,7 @@ def a_snapshot_of_many_is_whole(scene: Scene) -> None:
     watcher.now()
 
     expect_keys(
+        scene,
         watcher,
         "token",
         [f"k/{name}/{number}" for name in "ab" for number in range(100)],
@@ -340,7 +373,7 @@ def the_future_has_no_snapshot(scene: Scene, *, kind: str) -> None:
     declares(other, kind, "k/b")
 
     waits_for(watcher, kind, "k/b")
-    expect_keys(watcher, kind, ["k/b"], step="no snapshot")
+    expect_keys(scene, watcher, kind, ["k/b"], step="no snapshot")
     watcher.us.require(not finals(watcher, interest.id), expected="no D_FINAL", got="D_FINAL", step="no snapshot")
 
 
@@ -352,6 +385,9 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
         watcher  INTEREST (CurrentFuture), INTEREST (Final, the same id)
         other    DECLARE (..)
         target   to the watcher: nothing
+        watcher  INTEREST (Current, the same id)
+        other    DECLARE (..)
+        target   to the watcher: nothing of what came later
     """
     watcher, other = parties(scene, "watcher", "other")
     interest = watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
@@ -363,8 +399,16 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     watcher.settles()
     declares(other, kind, "k/b")
     watcher.settles()
+    expect_keys(scene, watcher, kind, ["k/a"], step="after Final")
 
-    expect_keys(watcher, kind, ["k/a"], step="after Final")
+    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT, "k/**", number=interest.id)
+    watcher.settles()
+    declares(other, kind, "k/c")
+    watcher.settles()
+    later = watcher.whole("k/c") in keys(watcher, kind)
+    if later:
+        answers_alone(scene, watcher)
+    watcher.us.require(not later, expected="nothing of what came later", got="that", step="after a snapshot alone")
 
 
 @case(
@@ -391,7 +435,7 @@ def an_interest_is_restricted_to_its_key(scene: Scene, *, kind: str, restricted:
     for key in ("k/b", "x/b"):
         declares(other, kind, key)
 
-    expect_keys(watcher, kind, ["k/a", "k/b"] if restricted else ["k/a", "k/b", "x/a", "x/b"], step="told")
+    expect_keys(scene, watcher, kind, ["k/a", "k/b"] if restricted else ["k/a", "k/b", "x/a", "x/b"], step="told")
 
 
 @case(
@@ -424,7 +468,7 @@ def options_select_what_is_told(scene: Scene, *, subscribers: bool, queryables: 
     watcher.now()
 
     for kind, is_wanted in wanted.items():
-        expect_keys(watcher, kind, ["k/a", "k/b"] if is_wanted else [], step=f"{kind}s told")
+        expect_keys(scene, watcher, kind, ["k/a", "k/b"] if is_wanted else [], step=f"{kind}s told")
 
 
 @case("interests/aggregate", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=("subscriber", "queryable")))
@@ -444,7 +488,7 @@ def an_aggregate_is_one_declaration(scene: Scene, *, kind: str) -> None:
     watcher.asks_interest(OPTION[kind] | InterestOptions.AGGREGATE, InterestMode.CURRENT_FUTURE, "k/**")
     watcher.now()
 
-    expect_keys(watcher, kind, ["k/**"], step="aggregated")
+    expect_keys(scene, watcher, kind, ["k/**"], step="aggregated")
     aggregate = told_of(watcher, kind)[0].message.body.id
     other.leaves()
     with watcher.us.about("keep-alive/dead-session-withdraws-declarations"):

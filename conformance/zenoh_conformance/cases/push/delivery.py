@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
+from zenoh_conformance.cases.establishment.states import comes_back
 from zenoh_conformance.cases.routing.plain import MISSES, ROUTES, a_publication_reaches_a_subscriber, heard_of, pairs
 from zenoh_conformance.messages import InterestMode, InterestOptions, NodeId, Push, Put, USubscriber, sane
 from zenoh_conformance.primitives import WireExpr
@@ -359,6 +360,25 @@ def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
     subscriber.expect_no_push(but=1)
 
 
+@case("close/session-close-ends-session", needs=ROUTES, control=a_publication_reaches_a_subscriber)
+def who_comes_again_has_subscribed_to_nothing(scene: Scene) -> None:
+    """
+    A node closes its session and begins another one: what it had subscribed to before comes no more.
+
+        subscriber  CLOSE (S), and a new session of the same node
+        publisher   PUSH
+        target      to the new session: nothing
+    """
+    publisher, subscriber = heard_of(scene)
+    subscriber.leaves()
+    again = Party(comes_back(scene, subscriber.us.zid, step="not reached: a new session"), "again", publisher.root)
+
+    publisher.puts("k", b"1")
+    publisher.settles()
+
+    again.expect_no_push(step="what the session before had subscribed to")
+
+
 @case("declarations/expr-ids-session-local", needs=ROUTES, control=a_number_of_the_sender_names_the_key)
 def two_sessions_may_use_the_same_number(scene: Scene) -> None:
     """
@@ -381,15 +401,16 @@ def two_sessions_may_use_the_same_number(scene: Scene) -> None:
 @case("declarations/released-expr-id-reusable", needs=ROUTES, control=a_number_of_the_sender_names_the_key)
 def a_released_number_may_stand_for_another_key(scene: Scene) -> None:
     """
-    A number that was released is given to another key.
+    A number that was released is given to another key, and stands for it alone and before a suffix.
 
-        publisher  DECLARE (5 is k/a), DECLARE (5 is released), DECLARE (5 is k/b), PUSH (5)
-        target     to the subscriber: PUSH of k/b
+        publisher  DECLARE (5 is k/a), DECLARE (5 is released), DECLARE (5 is k/b), PUSH (5), PUSH (5 and /c)
+        target     to the subscriber: PUSH of k/b, PUSH of k/b/c
     """
     publisher, subscriber = heard_of(scene)
     publisher.names_key("k/a", 5)
     publisher.releases_key(5)
 
     publisher.puts(publisher.names_key("k/b", 5), b"1")
-
     subscriber.expect_push("k/b", step="the new key")
+    publisher.puts(WireExpr(scope=5, suffix="/c", mapping=True), b"2")
+    subscriber.expect_push("k/b/c", step="the new key and a suffix")

@@ -71,26 +71,28 @@ def any_number_of_answers_comes(scene: Scene, *, answers: int) -> None:
 )
 def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
     """
-    Two queryables answer: the query ends when both have ended, in either order, and not before.
+    Three queryables answer: the query ends when all have ended, in any order, and not before.
 
-        one        RESPONSE_FINAL
-        target     to the querier: no RESPONSE_FINAL
-        other      RESPONSE, RESPONSE_FINAL
-        target     to the querier: RESPONSE, RESPONSE_FINAL
+        one, other  RESPONSE_FINAL
+        target      to the querier: no RESPONSE_FINAL
+        third       RESPONSE, RESPONSE_FINAL
+        target      to the querier: RESPONSE, RESPONSE_FINAL
     """
-    querier, *both = parties(scene, "querier", "one", "other")
-    for each in both:
+    querier, *sources = parties(scene, "querier", "one", "other", "third")
+    for each in sources:
         each.declares_queryable("k")
     asked = querier.asks("k", target=Target.ALL)
-    for each in both:
+    for each in sources:
         each.takes(asked)
 
-    both[first].finishes(asked)
-    both[first].settles()
-    querier.settles()
-    early = querier.finals(asked)
-    querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="after the first source")
-    answers(both[1 - first], asked, b"2")
+    last = sources.pop(1 - first)
+    for each, step in zip(sources, ("after the first source", "after the second of three"), strict=True):
+        each.finishes(asked)
+        each.settles()
+        querier.settles()
+        early = querier.finals(asked)
+        querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step=step)
+    answers(last, asked, b"2")
 
     querier.expect_answers(asked, [b"2"], step="after the last source")
 

@@ -175,7 +175,7 @@ def complete_is_said_of_its_own_key(scene: Scene) -> None:
 
         all      DECLARE (queryable, complete) of k/**
         part     DECLARE (queryable, complete) of k/a
-        rest     DECLARE (queryable, not complete) of k/**
+        rest     DECLARE (queryable, not complete) of k/**, DECLARE (queryable, complete) of another key
         beside   DECLARE (queryable, complete) of another key
         querier  REQUEST (k/*, target AllComplete)
         target   to all: REQUEST; to part: REQUEST, or nothing; to rest and beside: nothing
@@ -183,6 +183,7 @@ def complete_is_said_of_its_own_key(scene: Scene) -> None:
     querier, *others = parties(scene, "querier", "all", "part", "rest", "beside")
     for each, key in zip(others, ("k/**", "k/a", "k/**", "x/a"), strict=True):
         each.declares_queryable(key, complete=each.name != "rest")
+    others[2].declares_queryable("x/b", complete=True)
 
     asked = querier.asks("k/*", target=Target.ALL_COMPLETE)
 
