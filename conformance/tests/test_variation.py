@@ -13,11 +13,12 @@ from zenoh_conformance.judging.variation import (
     QUICK_ROWS,
     Dimension,
     combinations_in,
+    coverage_of,
     covering,
-    explored,
+    describe,
+    draw_rows,
     fewest,
     rows_of,
-    told,
 )
 
 LANE = Dimension.of("lane", "in lane {}", 5, 1, 7)
@@ -85,9 +86,17 @@ def test_a_short_run_has_the_first_rows_of_a_longer_one(case: Case) -> None:
     assert combinations_in(full) == combinations_in(nightly) < combinations_in(nightly, 3)
 
 
+@pytest.mark.parametrize("case", VARIED, ids=lambda case: case.id)
+def test_a_full_run_has_every_pair_and_a_nightly_one_every_triple(case: Case) -> None:
+    quick, full, nightly = (coverage_of(case.varies, depth) for depth in ("quick", "full", "nightly"))
+
+    assert quick.there < quick.of == full.of == full.there
+    assert (nightly.strength, nightly.there) == (3, nightly.of)
+
+
 def test_only_a_seed_explores() -> None:
-    assert explored(FOUR, 0) == ()
-    assert explored(FOUR, 7) == explored(FOUR, 7) != explored(FOUR, 8)
+    assert draw_rows(FOUR, 0) == ()
+    assert draw_rows(FOUR, 7) == draw_rows(FOUR, 7) != draw_rows(FOUR, 8)
 
 
 @pytest.mark.parametrize(
@@ -101,4 +110,4 @@ def test_only_a_seed_explores() -> None:
     ],
 )
 def test_the_fewest_circumstances_are_told(is_red, says: str) -> None:
-    assert told(FOUR, fewest(FOUR, (7, "del", 128, "a query"), is_red)) == says
+    assert describe(FOUR, fewest(FOUR, (7, "del", 128, "a query"), is_red)) == says

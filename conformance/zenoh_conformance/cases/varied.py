@@ -14,10 +14,10 @@ from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.variation import (
     Dimensions,
     Row,
-    explored,
+    describe,
+    draw_rows,
     fewest,
     rows_of,
-    told,
     variation_of,
 )
 
@@ -37,7 +37,7 @@ CaseFunction = Callable[..., None]
 
 def run_rows(function: CaseFunction, dimensions: Dimensions, scene: Scene, parameters: dict[str, Any]) -> None:
     """Run a case in the rows of this run's depth. Raises Deviation for the first red row, with the fewest circumstances."""
-    rows = rows_of(dimensions, scene.fact("variations", "quick")) + explored(dimensions, scene.fact("explores", 0))
+    rows = rows_of(dimensions, scene.fact("variations", "quick")) + draw_rows(dimensions, scene.fact("explores", 0))
     runner, stretch = Runner(function, dimensions, scene, parameters), max(1.0, float(scene.fact("strain", 1.0)))
     lost: Finding | None = None
     reached = 0
@@ -93,5 +93,5 @@ class Runner:
             return same
 
         row = fewest(self.dimensions, row, is_red)
-        circumstances = AFTER_OTHERS if row in self.held else told(self.dimensions, row)
+        circumstances = AFTER_OTHERS if row in self.held else describe(self.dimensions, row)
         return replace(least, why=f"{least.saying}, {circumstances}") if circumstances else least

@@ -125,11 +125,11 @@ def _next_row(
     for at in range(len(choices)):
         if at not in chosen:
             others = [*combinations(sorted(chosen.items()), strength - 1)]
-            chosen[at] = max(choices[at], key=lambda value: _met(others, (at, value), wanted))
+            chosen[at] = max(choices[at], key=lambda value: _count_completed(others, (at, value), wanted))
     return tuple(chosen[at] for at in range(len(choices)))
 
 
-def _met(others: Sequence[Combination], one: tuple[int, Value], wanted: Mapping[Combination, None]) -> int:
+def _count_completed(others: Sequence[Combination], one: tuple[int, Value], wanted: Mapping[Combination, None]) -> int:
     """How many wanted combinations one more value makes with others."""
     return sum(tuple(sorted((*some, one), key=lambda pair: pair[0])) in wanted for some in others)
 
@@ -146,10 +146,30 @@ def rows_of(dimensions: Dimensions, depth: str) -> tuple[Row, ...]:
     return tuple(islice(rows, QUICK_ROWS) if depth == "quick" else rows)
 
 
-def explored(dimensions: Dimensions, seed: int) -> tuple[Row, ...]:
+def draw_rows(dimensions: Dimensions, seed: int) -> tuple[Row, ...]:
     """Further rows for a run with a seed of its own; none for seed 0."""
     random = Random(seed)
     return tuple(tuple(random.choice(each.values) for each in dimensions) for _ in range(EXPLORED if seed else 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What the rows of one depth have."""
+
+    rows: int
+    strength: int
+    """2 for pairs, 3 for triples."""
+    there: int
+    """Combinations of so many values in the rows."""
+    of: int
+    """All that there are."""
+
+
+def coverage_of(dimensions: Dimensions, depth: str) -> Coverage:
+    """Count the rows of a depth and what they have of all combinations."""
+    rows, strength = rows_of(dimensions, depth), STRENGTH[depth]
+    every = len(_combinations_of([each.values for each in dimensions], strength))
+    return Coverage(len(rows), strength, combinations_in(rows, strength), every)
 
 
 # -- the fewest circumstances
@@ -173,7 +193,7 @@ def fewest(dimensions: Dimensions, row: Row, is_red: Callable[[Row], bool]) -> R
     return row
 
 
-def told(dimensions: Dimensions, row: Row) -> str:
+def describe(dimensions: Dimensions, row: Row) -> str:
     """The circumstances that are not the default, in words; empty for the defaults."""
     odd = [(each, value) for each, value in zip(dimensions, row, strict=True) if value != each.default]
     return "only " + ", ".join(each.says.format(value) for each, value in odd) if odd else ""

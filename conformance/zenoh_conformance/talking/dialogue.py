@@ -87,7 +87,9 @@ class Dialogue(Speaker):
         return Wait(self.wire.now() + (self.unit if within is None else within))
 
     def _next(self, wait: Wait, *, silent: bool) -> Seen | None:
-        kept = [us for us in self.beside_us if us.my_open is not None and us is not self] + [self] * (not silent)
+        kept = [us for us in self.beside_us if us.my_open is not None and not us.left and us is not self] + [self] * (
+            not silent
+        )
         while not self._unread and self.ended is None and not wait.is_over(self.wire.now(), self.budget):
             pause = min((us.due - us.wire.now() for us in kept), default=inf)
             event = self.wire.receive(max(0.0, min(wait.deadline - self.wire.now(), pause)))

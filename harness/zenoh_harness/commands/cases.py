@@ -9,10 +9,12 @@ from typing import Any
 import click
 
 from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.judging.variation import coverage_of, rows_of
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import unknown
+from zenoh_harness.run.attempt.options import DEPTHS
 from zenoh_harness.run.plan.plan import Item
 
 
@@ -77,6 +79,8 @@ def as_json(case: Case) -> dict[str, Any]:
         "needs": list(case.needs), "twin": case.control, "control": case.control, "alone": case.alone, "timed": case.timed,
         "breaks": list(case.breaks),
         "parameters": [dict(Item(case, parameters).shown) for parameters in case.parameters], "about": case.about,
+        "varies": {each.name: list(each.values) for each in case.varies},
+        "rows": {depth: len(rows_of(case.varies, depth)) for depth in DEPTHS if case.varies},
     }  # fmt: skip
 
 
@@ -105,6 +109,17 @@ def _in_full(case: Case) -> Iterator[str]:
         yield f"breaks   {', '.join(case.breaks)}, on purpose"
     if conditions := [word for word, holds in (("alone", case.alone), ("waits", case.timed)) if holds]:
         yield f"runs     {', '.join(conditions)}"
+    yield from _circumstances(case)
     yield from ("", case.about)
     yield from (f"    {Item(case, parameters).label}" for parameters in case.parameters if parameters)
     yield ""
+
+
+def _circumstances(case: Case) -> Iterator[str]:
+    """The dimensions of a varied case, and what each depth has of their combinations."""
+    for each in case.varies:
+        yield f"varies   {each.name}: {', '.join(map(str, each.values))}"
+    for depth in DEPTHS if case.varies else ():
+        covered = coverage_of(case.varies, depth)
+        kind = {2: "pairs", 3: "triples"}[covered.strength]
+        yield f"rows     {depth}: {covered.rows}, with {covered.there:,} of {covered.of:,} {kind} of values"

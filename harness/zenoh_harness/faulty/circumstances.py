@@ -1,4 +1,4 @@
-"""Routers that lose one kind of message in one circumstance only: a node for each step, dimension and value, by rule.
+"""Routers that lose a kind of message, or send it to others too, in one circumstance only: a node for each value, by rule.
 
 The dimensions are those of the varied cases (`cases/routing/circumstances.py`). The node reads the circumstances off the message, its
 frame and the sessions, and off what those did before.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -109,7 +109,7 @@ def _express(hop: Hop) -> bool:
     return qos is not None and bool(qos.express)
 
 
-def _declared(hop: Hop) -> str:
+def _way_declared(hop: Hop) -> str:
     """How the receiver named the key of what it declared last, or of its interest."""
     wanted = {"publication": "subscriber", "query": "queryable", "declaration": "interest"}.get(hop.kind)
     held = hop.node.memory[hop.to.session].declared
@@ -123,7 +123,7 @@ SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     PUT_OR_DEL.name: lambda hop, value: _kind(hop.message) == value,
     ENTITY.name: lambda hop, value: hop.entity == value,
     SAID.name: lambda hop, value: hop.said == value,
-    DECLARED.name: lambda hop, value: _declared(hop) == value,
+    DECLARED.name: lambda hop, value: _way_declared(hop) == value,
     SIZE.name: lambda hop, value: _size(hop.message) >= (value - 1000 if value == FULL else value),
     RECEIVERS.name: lambda hop, value: hop.place >= value,
     PAST.name: lambda hop, value: value in _past(hop),
@@ -215,6 +215,48 @@ class LosesSomewhere(Reference):
         return super().disconnected(name, now)
 
 
+def root_of(key: str) -> str:
+    """The first chunk of a key: sessions of one case have it in common."""
+    return key.partition("/")[0]
+
+
+class LeaksSomewhere(LosesSomewhere):
+    """Sends messages of one kind also to sessions that declared another key below the same root, in one circumstance."""
+
+    def is_lost(self, kind: str, to: Any, **more: Any) -> bool:
+        return False
+
+    def is_leaked(self, kind: str, to: Any, keys: Iterable[str], key: str, **more: Any) -> bool:
+        """Whether this message goes to a session that declared these keys, and did not ask for it."""
+        near = any(root_of(each) == root_of(key) for each in keys)
+        return near and super().is_lost(kind, to, **more)
+
+    def subscribes(self, link: Any, key: str) -> bool:
+        keys = [held.key for held in link.subscribers.values()]
+        return super().subscribes(link, key) or self.is_leaked("publication", link, keys, key)
+
+    def targets(self, link: Any, request: Any, key: str) -> list[Any]:
+        found = super().targets(link, request, key)
+        return found + [
+            other
+            for other in self.others(link)
+            if other not in found
+            and self.is_leaked("query", other, [held.key for held in other.queryables.values()], key)
+        ]
+
+    def told_of(self, link: Any, kind: str, key: str) -> list[Any]:
+        found = super().told_of(link, kind, key)
+        self.source = link
+        return found + [
+            other
+            for other in self.others(link)
+            if other not in found
+            and self.is_leaked(
+                "declaration", other, [one.key.suffix for one in other.interests.values()], key, entity=kind
+            )
+        ]
+
+
 PUSHED = "routing-varied/a-publication-comes-in-any-circumstances"
 ASKED = "routing-varied/a-query-is-answered-in-any-circumstances"
 TOLD = "routing-varied/a-declaration-is-told-in-any-circumstances"
@@ -228,24 +270,33 @@ STEPS: Final[Mapping[str, tuple[str, Dimensions]]] = {
 """A kind of message to the case that says it, and the dimensions that it has there."""
 
 
-def circumstances() -> Iterator[tuple[str, Dimension, Value]]:
+BESIDE: Final = (LANE, CHANNEL, EXPRESS, DECLARED, PAST, TERMS, PACKING)
+LEAKS: Final[Mapping[str, Dimensions]] = {
+    "publication": BESIDE,
+    "query": BESIDE,
+    "declaration": (ENTITY, DECLARED, PAST, TERMS),
+}
+"""The same for what goes to nobody: a small message, whose key is named in full."""
+
+
+def circumstances() -> Iterator[tuple[type[LosesSomewhere], str, Dimension, Value]]:
     """Each kind of message, with each value of each of its dimensions that is not the default."""
-    for kind, (_, dimensions) in STEPS.items():
-        yield from ((kind, each, value) for each in dimensions for value in each.values if value != each.default)
+    steps = [(LosesSomewhere, kind, dimensions) for kind, (_, dimensions) in STEPS.items()]
+    steps += [(LeaksSomewhere, kind, dimensions) for kind, dimensions in LEAKS.items()]
+    for base, kind, dimensions in steps:
+        yield from ((base, kind, each, value) for each in dimensions for value in each.values if value != each.default)
 
 
 def register() -> None:
     """Register a faulty node for each."""
-    for kind, dimension, value in circumstances():
+    for base, kind, dimension, value in circumstances():
         phrase = dimension.says.format(value)
-        name = f"loses-{kind}-" + re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")
-        node = type(
-            name.title().replace("-", ""),
-            (LosesSomewhere,),
-            {"loses": (kind, dimension, value), "__module__": __name__},
-        )
+        verb = "loses" if base is LosesSomewhere else "leaks"
+        name = f"{verb}-{kind}-" + re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")
+        attributes = {"loses": (kind, dimension, value), "__module__": __name__}
+        node = type(name.title().replace("-", ""), (base,), attributes)
         check = STEPS[kind][0]
-        _register(name, node, f"Loses a {kind} {phrase}.", check, None, shown_in=(check,))
+        _register(name, node, f"{verb.capitalize()} a {kind} {phrase}.", check, None, shown_in=(check,))
 
 
 register()

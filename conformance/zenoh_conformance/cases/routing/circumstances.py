@@ -51,6 +51,8 @@ FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """What the InitSyn of each of our sessions has otherwise."""
 FULL: Final = 65_000
+PATTERN: Final = bytes(range(251))
+"""A payload repeats it: its length is a prime, so that a lost piece shows."""
 TAKES_BACK: Final[Mapping[str, type[Any]]] = {"subscriber": USubscriber, "queryable": UQueryable, "token": UToken}
 
 
@@ -65,7 +67,7 @@ def declares(who: Party, kind: str, key: str | WireExpr, entity: int | None = No
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Surroundings:
     """One of our sessions that says something, and those that are to receive it."""
 
     scene: Scene
@@ -74,17 +76,17 @@ class Stage:
     receivers: Sequence[Party]
 
     @classmethod
-    def of(cls, scene: Scene, v: Variation, kind: str) -> Stage:
+    def of(cls, scene: Scene, v: Variation, kind: str) -> Surroundings:
         """Open the sessions, and give them their past; `kind` is what the receivers will declare."""
         fields = FIELDS[str(v[TERMS])]
         names = ["sender", *(f"receiver-{at}" for at in range(1, v.number(RECEIVERS) + 1))]
         dialogues = [scene.session(name, **fields) for name in names]
         root = root_of_scene(dialogues[0].zid)
         sender, *receivers = (Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
-        stage = cls(scene, v, sender, receivers)
+        around = cls(scene, v, sender, receivers)
         if v[PAST] != PAST.default:
-            PASTS[str(v[PAST])](stage, kind)
-        return stage
+            PASTS[str(v[PAST])](around, kind)
+        return around
 
     # -- keys
 
@@ -153,7 +155,7 @@ class Stage:
         if size == FULL:
             frame = partial(Frame, reliable=True, sn=1, exts=lane_of(self.sender, self.v))
             size += self.sender.us.room - len(encode(frame(messages=(made(bytes(size)),))))
-        return bytes(at % 251 for at in range(max(size, 0)))
+        return (PATTERN * (size // len(PATTERN) + 1))[:size]
 
 
 def lane_of(who: Party, v: Variation) -> Any:
@@ -171,13 +173,13 @@ def say(who: Party, v: Variation, *messages: Any) -> None:
 # -- pasts
 
 
-def _taken_back(stage: Stage, kind: str) -> None:
-    for receiver in stage.receivers:
-        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, stage.declared_key, 70))
+def _taken_back(around: Surroundings, kind: str) -> None:
+    for receiver in around.receivers:
+        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, around.declared_key, 70))
 
 
-def _another_query(stage: Stage, _kind: str) -> None:
-    receiver, querier = stage.receivers[0], stage.sender
+def _another_query(around: Surroundings, _kind: str) -> None:
+    receiver, querier = around.receivers[0], around.sender
     served = receiver.declares_queryable("past/q")
     asked = querier.asks("past/q")
     receiver.replies(asked, b"past")
@@ -186,48 +188,48 @@ def _another_query(stage: Stage, _kind: str) -> None:
     receiver.retracts(UQueryable, served.id)
 
 
-def _another_interest(stage: Stage, _kind: str) -> None:
+def _another_interest(around: Surroundings, _kind: str) -> None:
     wanted = InterestOptions.SUBSCRIBERS | InterestOptions.QUERYABLES | InterestOptions.TOKENS
-    for who in (stage.sender, *stage.receivers):
+    for who in (around.sender, *around.receivers):
         interest = who.asks_interest(wanted, InterestMode.CURRENT_FUTURE, "k/**")
         who.settles()
         who.ends_interest(interest.id)
 
 
-def _five_publications(stage: Stage, _kind: str) -> None:
-    for receiver in stage.receivers:
+def _five_publications(around: Surroundings, _kind: str) -> None:
+    for receiver in around.receivers:
         subscriber = receiver.declares_subscriber("past/p")
         for at in range(5):
-            stage.sender.puts("past/p", bytes([at]))
+            around.sender.puts("past/p", bytes([at]))
             receiver.expect_push("past/p", step="not reached: earlier publications")
         receiver.retracts(USubscriber, subscriber.id)
 
 
-def _four_numbers(stage: Stage, _kind: str) -> None:
-    for who in (stage.sender, *stage.receivers):
+def _four_numbers(around: Surroundings, _kind: str) -> None:
+    for who in (around.sender, *around.receivers):
         for number in range(1, 5):
             who.names_key(f"past/{number}", number)
         for number in range(1, 5):
             who.releases_key(number)
 
 
-def _another_session(stage: Stage, kind: str, *, in_order: bool) -> None:
-    other = one_more(stage.scene, "other", stage.sender)
-    declares(other, kind, stage.declared_key)
+def _another_session(around: Surroundings, kind: str, *, in_order: bool) -> None:
+    other = one_more(around.scene, "other", around.sender)
+    declares(other, kind, around.declared_key)
     if in_order:
         other.leaves()
     else:
         other.us.wire.reset()
-    early = stage.sender.asks(stage.declared_key)  # one that has just left may still be asked
-    stage.sender.awaits(lambda: stage.sender.finals(early) > 0)
+    early = around.sender.asks(around.declared_key)  # one that has just left may still be asked
+    around.sender.awaits(lambda: around.sender.finals(early) > 0)
 
 
-def _handshake(stage: Stage, _kind: str) -> None:
-    us = stage.scene.dialogue("half-open")
+def _handshake(around: Surroundings, _kind: str) -> None:
+    us = around.scene.dialogue("half-open")
     us.send(us.init_syn())
 
 
-PASTS: Final[Mapping[str, Callable[[Stage, str], None]]] = {
+PASTS: Final[Mapping[str, Callable[[Surroundings, str], None]]] = {
     "the same was taken back": _taken_back,
     "another query": _another_query,
     "another interest ended": _another_interest,

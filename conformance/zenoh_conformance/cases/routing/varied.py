@@ -50,7 +50,7 @@ from .circumstances import (
     SIZE,
     TAKES_BACK,
     TERMS,
-    Stage,
+    Surroundings,
     declares,
     say,
 )
@@ -106,29 +106,29 @@ def a_publication_comes_in_any_circumstances(scene: Scene, v: Variation) -> None
         target       to each subscriber: the second PUSH, as it was said
     """
     takes(scene, v.number(SIZE))
-    stage = Stage.of(scene, v, "subscriber")
-    for each in stage.receivers:
-        stage.declare_at(each, "subscriber", REUSED)
-    key = stage.spelt()
+    around = Surroundings.of(scene, v, "subscriber")
+    for each in around.receivers:
+        around.declare_at(each, "subscriber", REUSED)
+    key = around.spelt()
 
     def push(payload: bytes) -> Push:
         body: Any = Put(payload=payload)
         if v[PUT_OR_DEL] == "del":
             body = Del(exts=Exts((DelAttachment(payload=payload),)))
-        return Push(key=key, exts=Exts(stage.exts), body=body)
+        return Push(key=key, exts=Exts(around.exts), body=body)
 
-    said = push(stage.payload(push))
-    stage.says(Push(key=plain(stage.sender.whole(stage.beside)), exts=said.exts, body=Put(payload=b"beside")), said)
+    said = push(around.payload(push))
+    around.says(Push(key=plain(around.sender.whole(around.beside)), exts=said.exts, body=Put(payload=b"beside")), said)
 
-    for each in stage.receivers:
-        heard = arrives(each, Push, stage.key, step=f"to {each.name}")
-        same(each, "push", said, stage.sender.whole(stage.key), heard)
-    stage.sender.settles()
-    for each in (stage.sender, *stage.receivers):
-        nothing_beside(each, Push, stage.beside, "push/push-only-intersecting")
+    for each in around.receivers:
+        heard = arrives(each, Push, around.key, step=f"to {each.name}")
+        same(each, "push", said, around.sender.whole(around.key), heard)
+    around.sender.settles()
+    for each in (around.sender, *around.receivers):
+        nothing_beside(each, Push, around.beside, "push/push-only-intersecting")
         each.settles("not reached: the sessions work")
-        came = sum(heard.key == each.whole(stage.key) for heard in each.heard(Push))
-        wanted = int(each is not stage.sender)
+        came = sum(heard.key == each.whole(around.key) for heard in each.heard(Push))
+        wanted = int(each is not around.sender)
         each.us.require(came == wanted, expected=f"{wanted} Push", got=f"{came} Push", step=f"once to {each.name}")
 
 
@@ -149,28 +149,30 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         target      to the querier: each RESPONSE, as it was said, and one RESPONSE_FINAL
     """
     takes(scene, v.number(SIZE))
-    stage = Stage.of(scene, v, "queryable")
-    querier = stage.sender
-    for each in stage.receivers:
-        stage.declare_at(each, "queryable", REUSED)
-    key = stage.spelt()
-    exts: Exts[Any] = Exts((*stage.exts, QueryTarget(value=int(Target.ALL))))
+    around = Surroundings.of(scene, v, "queryable")
+    querier = around.sender
+    for each in around.receivers:
+        around.declare_at(each, "queryable", REUSED)
+    key = around.spelt()
+    exts: Exts[Any] = Exts((*around.exts, QueryTarget(value=int(Target.ALL))))
 
     def request(payload: bytes) -> Request:
         body = Query(consolidation=1, exts=Exts((QueryBody(encoding=Encoding(0), payload=payload),)))
         return Request(id=number, key=key, exts=exts, body=body)
 
     beside, number = querier.us.new_id(), querier.us.new_id()
-    said = request(stage.payload(request))
-    whole = querier.whole(stage.key)
-    stage.says(Request(id=beside, key=plain(querier.whole(stage.beside)), exts=exts, body=Query(consolidation=1)), said)
+    said = request(around.payload(request))
+    whole = querier.whole(around.key)
+    around.says(
+        Request(id=beside, key=plain(querier.whole(around.beside)), exts=exts, body=Query(consolidation=1)), said
+    )
     asked, taken = Asked(number, whole, said, querier), list[tuple[Party, int]]()
 
-    for each in stage.receivers:
-        heard = arrives(each, Request, stage.key, step=f"to {each.name}")
+    for each in around.receivers:
+        heard = arrives(each, Request, around.key, step=f"to {each.name}")
         same(each, "request", said, whole, heard)
-        nothing_beside(each, Request, stage.beside, "query/query-only-intersecting")
-        answer = answer_of(stage, heard.message.id)
+        nothing_beside(each, Request, around.beside, "query/query-only-intersecting")
+        answer = answer_of(around, heard.message.id)
         taken.append((each, heard.message.id))
         say(each, v, answer)
         with querier.us.about("reply/response-correlates"):
@@ -178,7 +180,7 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         same(querier, "response", answer, answer.key.suffix or "", came)
     querier.us.require(not querier.finals(asked), expected="no final yet", got="ResponseFinal", step="the end")
     for each, ident in taken:
-        say(each, v, ResponseFinal(id=ident, exts=Exts(stage.exts)))
+        say(each, v, ResponseFinal(id=ident, exts=Exts(around.exts)))
     querier.expect_end(asked)
     querier.settles("not reached: the sessions work")
     with querier.us.about("reply/exactly-one-final"):
@@ -186,9 +188,9 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         querier.us.require(finals == 1, expected="one ResponseFinal", got=str(finals), step="the end")
 
 
-def answer_of(stage: Stage, number: int) -> Response:
+def answer_of(around: Surroundings, number: int) -> Response:
     """What a queryable answers."""
-    v, key = stage.v, plain(stage.sender.whole("k/a" if stage.v[SAID] == "wildcard" else stage.key))
+    v, key = around.v, plain(around.sender.whole("k/a" if around.v[SAID] == "wildcard" else around.key))
 
     def response(payload: bytes) -> Response:
         bodies: dict[str, Any] = {
@@ -196,9 +198,9 @@ def answer_of(stage: Stage, number: int) -> Response:
             "del": Reply(body=Del(exts=Exts((DelAttachment(payload=payload),)))),
             "err": Err(payload=payload),
         }
-        return Response(id=number, key=key, exts=Exts(stage.exts), body=bodies[str(v[ANSWER])])
+        return Response(id=number, key=key, exts=Exts(around.exts), body=bodies[str(v[ANSWER])])
 
-    return response(stage.payload(response))
+    return response(around.payload(response))
 
 
 DECLARES = {"subscriber": DSubscriber, "queryable": DQueryable, "token": DToken}
@@ -226,21 +228,21 @@ def a_declaration_is_told_in_any_circumstances(scene: Scene, v: Variation) -> No
         target    to each watcher: DECLARE (undeclare, the id that it told)
     """
     kind = str(v[ENTITY])
-    stage = Stage.of(scene, v, kind)
-    key = stage.spelt()
-    for each in stage.receivers:
-        where = each.names_key(stage.declared_key) if v[DECLARED] == "number" else stage.declared_key
+    around = Surroundings.of(scene, v, kind)
+    key = around.spelt()
+    for each in around.receivers:
+        where = each.names_key(around.declared_key) if v[DECLARED] == "number" else around.declared_key
         each.asks_interest(OPTIONS[kind], InterestMode.CURRENT_FUTURE, where)
         each.settles()
 
-    declares(stage.sender, kind, stage.beside)
-    entity = declares(stage.sender, kind, key, REUSED)
+    declares(around.sender, kind, around.beside)
+    entity = declares(around.sender, kind, key, REUSED)
 
-    told = [(each, arrives_told(each, DECLARES[kind], stage.key)) for each in stage.receivers]
-    stage.sender.retracts(TAKES_BACK[kind], entity)
+    told = [(each, arrives_told(each, DECLARES[kind], around.key)) for each in around.receivers]
+    around.sender.retracts(TAKES_BACK[kind], entity)
     for each, ident in told:
         takes_back(each, TAKES_BACK[kind], ident)
-        beside = [one for one in each.heard(Declare) if one.key == each.whole(stage.beside)]
+        beside = [one for one in each.heard(Declare) if one.key == each.whole(around.beside)]
         with each.us.about("interests/restricted-to-key"):
             each.us.require(
                 not beside, expected="nothing of another key", got="Declare", step=f"beside, to {each.name}"

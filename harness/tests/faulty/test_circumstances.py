@@ -1,0 +1,56 @@
+"""Nodes that are wrong in one circumstance only: a full run sees each, and says which circumstance it is."""
+
+from __future__ import annotations
+
+import pytest
+from faulty_nodes import BY_RULE
+
+from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.cases.routing.circumstances import PAST
+from zenoh_conformance.cases.varied import AFTER_OTHERS
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.variation import coverage_of
+from zenoh_harness.cli import main
+from zenoh_harness.faulty import FaultyNode
+from zenoh_harness.faulty.circumstances import LosesSomewhere
+from zenoh_harness.faulty.table import provoke
+from zenoh_harness.reference import Reference
+
+WRONG_ONCE = [node for node in BY_RULE.values() if issubclass(node.node, LosesSomewhere)]
+"""A node for each kind of message, dimension and value."""
+SPREAD = 12
+"""A short run takes one in so many; each is among the soak tests of the table."""
+VARIED = [case for case in all_cases().values() if case.varies]
+
+
+def seen_at_full(node: FaultyNode) -> Finding:
+    """What its case finds with all pairs."""
+    [finding] = provoke(all_cases()[node.caught_by[0]], {}, node.node, "full")[0]
+    return finding
+
+
+def test_there_is_one_for_each_value_of_each_dimension() -> None:
+    assert len(WRONG_ONCE) >= 170
+
+
+@pytest.mark.parametrize("node", WRONG_ONCE[::SPREAD], ids=lambda node: node.name)
+def test_a_node_that_is_wrong_in_one_circumstance_is_seen_and_the_circumstance_named(node: FaultyNode) -> None:
+    _, dimension, value = node.node.loses
+    names = [f", only {dimension.says.format(value)}"] + [f", {AFTER_OTHERS}"] * (dimension is PAST)
+
+    assert seen_at_full(node).cause.endswith(tuple(names))
+
+
+@pytest.mark.parametrize("case", VARIED, ids=lambda case: case.id)
+def test_nothing_is_red_on_the_reference_with_any_pair(case: Case) -> None:
+    assert provoke(case, {}, Reference, "full")[0] == []
+
+
+def test_a_case_is_shown_with_its_dimensions_and_how_many_pairs_each_depth_has(capsys) -> None:
+    [case] = [case for case in VARIED if "publication" in case.id]
+    with pytest.raises(SystemExit):
+        main(["cases", "show", case.id])
+    shown, full = capsys.readouterr().out, coverage_of(case.varies, "full")
+
+    assert "varies   lane: 5, 1, 2, 3, 4, 6, 7" in shown
+    assert f"rows     full: {full.rows}, with {full.of} of {full.of} pairs of values" in shown
