@@ -79,6 +79,9 @@ def _traits(one: Judgement) -> Iterator[Trait]:
         yield ("at times",)
     if is_loss(was):
         yield "lost in", one.key.check, str(was["got"])
+        area = one.key.check.partition("/")[0]
+        if area != _ROUTING and _kind_awaited(was) in ("push", "request"):
+            yield "lost in", area
     yield from _traits_of_finding(was)
 
 
@@ -95,6 +98,8 @@ def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
         yield "seen", expected, got
         if path and not in_handshake and not path.startswith(_ANY_STEP):
             yield "step", path
+    if (closed := _CLOSED.match(got)) and not expected.startswith(_REFUSALS):
+        yield "closed", closed[1]
     if in_handshake and (got == "silence" or (got.startswith("link ") and not expected.startswith(_REFUSALS))):
         yield "stuck", path, got
 
@@ -102,6 +107,10 @@ def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
 _ANY_STEP: Final = ("the session works", "fence", "stage ", "lawful traffic")
 """Steps of checks about anything: that two findings were made there says nothing."""
 _REFUSALS: Final = ("a refusal", "Close")
+_CLOSED: Final = re.compile(r"Close\((?!GENERIC|INVALID)(\w+)")
+"""A CLOSE with a reason that says more than that something is wrong."""
+_ROUTING: Final = "routing-plain"
+"""The area whose checks need nothing but that messages are passed on; those of another share a circumstance."""
 _LOSSES: Final = ("silence", "link ", "Close(", "undecodable bytes", "DecodeError")
 
 
@@ -136,7 +145,7 @@ def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judg
             yield shown[law], shown[other]
 
 
-_AWAITED: Final = re.compile(r"(Push|Request|Response|Declare|D_?[A-Z]\w*)\b")
+_AWAITED: Final = re.compile(r"(?:one |no )?(Push|Request|Response|ResponseFinal|Declare|D_?[A-Z]\w*)\b")
 """How what is expected begins where a message of a session is awaited."""
 _DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE|TOKEN)\b", re.IGNORECASE)
 _FORWARDED: Final = frozenset(row.chain.partition(".")[0] for row in ROWS)
@@ -160,16 +169,19 @@ def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement
 def _is_told_by(was: Mapping[str, Any], path: str) -> bool:
     """Whether a message with a wrong field at `path` may be what a check missed, or what it found to be wrong."""
     kind, awaited = path.partition(".")[0], _kind_awaited(was)
-    return kind == awaited if is_loss(was) else kind in _FORWARDED and awaited in ("", kind)
+    return kind == awaited or (not is_loss(was) and not awaited and kind in _FORWARDED)
 
 
 def _by_a_declaration(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
-    """Lost declarations, and what does not come to a session whose declaration is lost."""
+    """Lost declarations, and what does not come without them; DECLARE, and the one kind of it that is lost."""
     lost = [one for one in judgements if is_loss(found(one)) and not one.verdict.is_grave]
     declared = [one for one in lost if _DECLARATION.match(str(found(one).get("expected", "")))]
     for one in lost:
         if declared and _kind_awaited(found(one)) in ("push", "request"):
             yield declared[0], one
+    named = [one for one in lost if _kind_awaited(found(one)) == "declare" and found(one)["expected"] != "Declare"]
+    if len({found(one)["expected"].replace("_", "").lower() for one in named}) == 1:
+        yield from ((named[0], one) for one in lost if one in named or found(one).get("expected") == "Declare")
 
 
 def _by_plain_sessions(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
@@ -182,7 +194,14 @@ def _by_plain_sessions(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgem
 def _kind_awaited(was: Mapping[str, Any]) -> str:
     """The kind of message that a check awaited; empty if it expected something else."""
     awaited = _AWAITED.match(str(was.get("expected", "")))
-    return "" if awaited is None else "declare" if awaited[1].startswith("D") else awaited[1].lower()
+    if awaited is None:
+        return ""
+    return "declare" if awaited[1].startswith("D") else _in_snake_case(awaited[1])
+
+
+def _in_snake_case(name: str) -> str:
+    """`response_final` for `ResponseFinal`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _is_law(one: Judgement) -> bool:

@@ -165,11 +165,49 @@ DECLARED = "declarations/forwarded-on-interest"
 @pytest.mark.parametrize(("declared", "count"), [("DSubscriber", 1), ("DToken", 1), ("DFinal", 3), ("D_FINAL", 3)])
 def test_what_does_not_come_because_its_declaration_is_lost_is_one_fault_with_that(declared: str, count: int) -> None:
     lost = red("a/a", DECLARED, **finding(path="still there", expected=declared, got="silence"))
-    push = red("a/b", PUSH, **finding(path="to who stays", expected="Push", got="silence"))
-    query = red("a/c", QUERY, **finding(path="what stays", expected="Request", got="silence"))
+    push = red("b/b", PUSH, **finding(path="to who stays", expected="Push", got="silence"))
+    query = red("c/c", QUERY, **finding(path="what stays", expected="Request", got="silence"))
 
     assert len(faults([lost, push, query])) == count
     assert len(faults([push, query])) == 2
+
+
+@pytest.mark.parametrize(("said", "count"), [(["DFinal"], 1), (["DFinal", "D_FINAL"], 1), (["DFinal", "DToken"], 3)])
+def test_a_lost_declaration_of_any_kind_is_the_one_that_is_named(said: list[str], count: int) -> None:
+    """As a snapshot that does not end, if nothing else of DECLARE is lost."""
+    some = [
+        red(f"{name}/a", f"x/{name}", **finding(path=name, expected=name, got="silence")) for name in ["Declare", *said]
+    ]
+
+    assert len(faults(some)) == count
+
+
+@pytest.mark.parametrize(("area", "count"), [("routing-sizes", 1), ("routing-plain", 2)])
+def test_messages_that_are_lost_in_one_circumstance_are_one_fault(area: str, count: int) -> None:
+    push = red(f"{area}/a", PUSH, **finding(path="delivery", expected="Push", got="silence"))
+    query = red(f"{area}/b", QUERY, **finding(path="the query is passed on", expected="Request", got="silence"))
+
+    assert len(faults([push, query])) == count
+
+
+@pytest.mark.parametrize(("reason", "count"), [("MAX_SESSIONS", 1), ("INVALID", 2)])
+def test_sessions_that_end_for_one_reason_that_says_something_are_one_fault(reason: str, count: int) -> None:
+    back = red("a/b", INIT, **finding(path="coming back", expected="a session", got=f"Close({reason})"))
+    two = red("a/c", OPEN, **finding(path="asked on two", expected="InitAck", got=f"Close({reason})"))
+
+    assert len(faults([back, two])) == count
+
+
+def test_a_second_final_is_one_fault_with_what_counts_them() -> None:
+    law = red(
+        "law/one-final",
+        "reply/exactly-one-final",
+        **finding(path="response_final", expected="one ResponseFinal", got="a second one"),
+    )
+    case = red("a/b", QUERY, **finding(path="the answers", expected="one ResponseFinal", got="2"))
+    case = replace(case, details={**case.details, "beside": ["law/one-final"]})
+
+    assert len(faults([law, case])) == 1
 
 
 def test_what_even_a_plain_session_misses_is_one_fault_in_that_role() -> None:

@@ -145,6 +145,7 @@ def all_complete_ones_are_asked(scene: Scene) -> None:
     asked = querier.asks("k", target=Target.ALL_COMPLETE)
 
     got = asked_ones(asked, others)
+    querier.us.require(bool(got), expected="Request", got="silence", step="to whom")
     querier.us.require(
         got == [0, 2], expected="the complete ones asked", got=f"{len(got)} of another choice", step="to whom"
     )
@@ -188,6 +189,7 @@ def complete_is_said_of_its_own_key(scene: Scene) -> None:
     asked = querier.asks("k/*", target=Target.ALL_COMPLETE)
 
     got = asked_ones(asked, others)
+    querier.us.require(bool(got), expected="Request", got="silence", step="to whom")
     right = got in ([0], [0, 1])
     querier.us.require(right, expected="the complete ones asked", got=f"{len(got)} of another choice", step="to whom")
     scene.follows("all-complete-covers-the-query" if got == [0] else None)
