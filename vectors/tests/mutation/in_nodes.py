@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 from typing import Any, Final
 
 from mutation import by_hand, facts
 from mutation.engine import Mutant, compiled
+from zenoh_harness.errors import HarnessError
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.vectors.play import Player
-from zenoh_vectors.loader import Vector
+from zenoh_vectors.loader import Vector, load
 
 KINDS: Final = {"router": True, "receiver": False}
 """The kinds of nodes, with whether they forward publications."""
 
+
+MOST_KEPT: Final = 6
+"""Vectors that are kept of those that show the faults of one row."""
+
+UNHEARD: Final = ("join/", "scouting/")
+"""Pages whose messages no session has."""
 
 MOST_NEAR: Final = 400
 """The most vectors that are played for one row."""
@@ -80,6 +90,25 @@ def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vect
             return
 
 
-def noticed_on(kind: str, faults: Iterable[Mutant], vectors: Sequence[Vector]) -> dict[str, tuple[str, ...]]:
-    """Each fault's name with the ids of the vectors that show it on a node of that kind."""
-    return {fault.name: tuple(vector.id for vector in shown(fault, kind, vectors)) for fault in faults}
+def judged_on(kind: str, vectors: Sequence[Vector]) -> dict[str, list[str]]:
+    """Each requirement with the vectors that show a fault planted in its row, the basic ones first; without those that none shows."""
+    rows: dict[str, list[str]] = {}
+    core = {one.id for one in vectors if one.core}
+    for fault in every_fault():
+        if not fault.requirement or fault.requirement in rows or fault.requirement.startswith(UNHEARD):
+            continue
+        with suppress(HarnessError):
+            if red := [one.id for one in shown(fault, kind, vectors)]:
+                rows[fault.requirement] = sorted(red, key=lambda ident: (ident not in core, ident))[:MOST_KEPT]
+    return dict(sorted(rows.items()))
+
+
+def write(folder: Path) -> None:
+    """Write the table that the player of vectors reads."""
+    vectors = load()
+    table = {kind: judged_on(kind, vectors) for kind in KINDS}
+    (folder / "judged_on.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

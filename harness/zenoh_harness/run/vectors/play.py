@@ -57,6 +57,7 @@ from zenoh_harness.run.vectors.effects import (
     second_answer,
 )
 from zenoh_harness.run.vectors.exchanges import Ear, Exchange, SessionEndedError, exchange_of
+from zenoh_harness.run.vectors.handshakes import answer_in_handshake, answer_to_close
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
 
@@ -153,7 +154,8 @@ class Player:
         asked = [one for one in stands if self.routes and one.family is Family.REQUEST and not meets_fences(one)]
         refused = [one for one in stands if one.family is Family.REFUSED]
         exchanged = [one for one in stands if self.routes and one.family is Family.EXCHANGE]
-        apart = {one.vector.id for one in (*asked, *refused, *exchanged)}
+        linked = [one for one in stands if one.family in (Family.HANDSHAKE, Family.CLOSE)]
+        apart = {one.vector.id for one in (*asked, *refused, *exchanged, *linked)}
         rest = [one for one in stands if one.vector.id not in apart]
         for alone in (one for one in rest if one.family is Family.ALONE):
             with self._unless_no_session(alone) as nothing:
@@ -165,6 +167,7 @@ class Player:
                 yield from self._group(group)
         yield from self._requests(asked)
         yield from self._exchanges(exchanged)
+        yield from ((one, self._on_its_link(one)) for one in linked)
         self._control({one.kind for one in refused}, controls)
         for one in refused:
             with self._unless_no_session(one) as nothing:
@@ -358,6 +361,21 @@ class Player:
         if fault is None:
             return SURVIVOR
         return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
+
+    def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
+        """A step of a handshake, or the end of a session; one that is wrong is played twice."""
+        answer = self._linked(one)
+        return second_answer(answer, self._linked(one)) if answer.verdict.is_wrong else answer
+
+    def _linked(self, one: VectorInSession) -> VectorAnswer:
+        if one.family is Family.CLOSE:
+            with self._sessions([one], hears=False) as sessions:
+                return answer_to_close(sessions.writer, one)
+        with self._scene(next(self._numbers)) as scene:
+            answer = answer_in_handshake(scene.dialogue("writer"), one)
+        if answer.verdict.is_wrong and (verdict := self._revive(SILENCE in answer.cause)):
+            return answer_for_death(answer.cause, verdict)
+        return answer
 
     # -- what is refused
 

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Final
 
 from zenoh_conformance.messages import (
+    Close,
     Declare,
     DFinal,
     DKeyExpr,
@@ -21,10 +22,12 @@ from zenoh_conformance.messages import (
     DToken,
     Fragment,
     Frame,
+    Init,
     Interest,
     InterestMode,
     NetworkOam,
     Oam,
+    Open,
     Push,
     Request,
     Response,
@@ -41,8 +44,11 @@ from zenoh_conformance.reading.codec import Layer, from_json
 from zenoh_conformance.wire import registry, vle
 from zenoh_vectors.loader import Vector
 
-HANDSHAKE: Final = frozenset({"Init", "Open", "Join", "Close"})
-"""Transport messages that are no part of a session, or end it."""
+HANDSHAKE: Final = frozenset({"Init", "Open"})
+"""Transport messages of a handshake."""
+
+ACK: Final = 0x20
+"""The flag A of INIT and OPEN."""
 
 OURS: Final = "zconform/vectors"
 """A key for declarations of ours."""
@@ -69,6 +75,8 @@ class Family(Enum):
     PLAIN = "read, and nothing shows it"
     ALONE = "on a link of its own"
     REFUSED = "refused, on a link of its own"
+    HANDSHAKE = "a step of the handshake of a link of its own"
+    CLOSE = "the end of a session"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +117,15 @@ def standing(vector: Vector) -> VectorInSession | str:
         return "it is larger than a batch"
     layer = Layer(vector.layer)
     kind = _kind(layer, vector.data[0])
-    if kind in HANDSHAKE:
-        return "INIT, OPEN, JOIN and CLOSE are no messages of a live session"
+    if kind == "Join":
+        return "JOIN is no message of a session"
+    if kind in HANDSHAKE and vector.data[0] & ACK:
+        return "InitAck and OpenAck are no messages to a node that listens"
     if vector.refuses is not None:
         if vector.refuses.why == "trailing-bytes":
             return "what follows a message in its batch is the next message"
-        return VectorInSession(vector=vector, family=Family.REFUSED, kind=kind, sn=_number(vector))
+        family = Family.HANDSHAKE if kind in HANDSHAKE else Family.REFUSED
+        return VectorInSession(vector=vector, family=family, kind=kind, sn=_number(vector))
     return _well_formed(vector, kind, from_json(vector.means or {}, layer))
 
 
@@ -158,6 +169,10 @@ def _family(message: Any) -> Family:
         return Family.PUSH
     if isinstance(message, Request):
         return Family.REQUEST
+    if isinstance(message, Init | Open):
+        return Family.HANDSHAKE
+    if isinstance(message, Close):
+        return Family.CLOSE
     return Family.EXCHANGE if _is_exchanged(message) else Family.PLAIN
 
 

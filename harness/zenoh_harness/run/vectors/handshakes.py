@@ -1,0 +1,142 @@
+"""Golden vectors in a handshake, and CLOSE: what a responder answers to an InitSyn, an OpenSyn, and the end of a session.
+
+An InitSyn is the first message of a link, and the session that begins with it must be opened. An OpenSyn follows a sane InitSyn with the
+cookie of the InitAck in place of its own. Where a node may decline what a vector asks for, its refusal is judged by nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import Close, Init, Open
+from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
+from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_name
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import Unknown, vle
+from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.effects import (
+    NOT_REFUSED,
+    SILENCE,
+    SURVIVOR,
+    answer_for_acceptance,
+    answer_for_end,
+    answer_for_fault,
+    answer_for_reading,
+    not_played,
+)
+from zenoh_harness.run.vectors.standing import MOST_SN, VectorInSession
+
+SMALL: Final = 2048
+"""A batch size that a node may find too small."""
+
+SHORT: Final = 2.0
+"""Seconds of a lease that may be over before a session was looked at."""
+
+NEGOTIATED: Final = (QoS, LowLatency, Compression, Patch, Unknown)
+"""Extensions of an InitSyn that a node accepts or leaves out of its InitAck."""
+
+
+def answer_in_handshake(us: Dialogue, one: VectorInSession) -> VectorAnswer:
+    """Return the answer of a responder on a fresh link."""
+    message = one.messages[0] if one.messages else None
+    try:
+        if one.kind == "Init":
+            us.send(one.vector.data)
+            return _after_init(us, one, message)
+        ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+        if message is not None:
+            if message.initial_sn > MOST_SN:
+                return not_played("its sequence number is beyond the resolution")
+            us.initial_sn = message.initial_sn
+        us.send(with_cookie(one, ack.cookie or b""))
+        return _after_open(us, one, message)
+    except Deviation as deviation:
+        return answer_for_fault(one.vector, str(deviation)) if message is not None else NOT_REFUSED
+
+
+def _after_init(us: Dialogue, one: VectorInSession, init: Init | None) -> VectorAnswer:
+    ack, end = _answer(us, Init)
+    if init is None:
+        return answer_for_acceptance(one.vector) if ack is not None else answer_for_end(one, end, us.closed)
+    if ack is None:
+        return SURVIVOR if may_decline(init) else answer_for_end(one, end, us.closed)
+    if fault := _beyond(init, ack):
+        return answer_for_fault(one.vector, fault)
+    us.send(us.open_syn(ack))
+    opened, end = _answer(us, Open)
+    if opened is None:
+        return SURVIVOR if may_decline(init) else answer_for_end(one, f"after OpenSyn: {end}", us.closed)
+    return _works(us, one, may_end=may_decline(init))
+
+
+def _after_open(us: Dialogue, one: VectorInSession, open_: Open | None) -> VectorAnswer:
+    ack, end = _answer(us, Open)
+    if open_ is None:
+        return answer_for_acceptance(one.vector) if ack is not None else answer_for_end(one, end, us.closed)
+    unusual = any(not isinstance(ext, Unknown) for ext in open_.exts) or us.lease < SHORT
+    if ack is None:
+        return SURVIVOR if unusual else answer_for_end(one, end, us.closed)
+    return _works(us, one, may_end=unusual)
+
+
+def _works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer:
+    try:
+        us.fence()
+    except Deviation:
+        end = f"Close({reason_name(us.closed)})" if us.closed is not None else us.text_of(None)
+        return SURVIVOR if may_end else answer_for_end(one, f"after OpenAck: {end}", us.closed)
+    us.leave()
+    us.listen(us.unit / 4)
+    return answer_for_reading(one.vector)
+
+
+def _answer(us: Dialogue, kind: type[Any]) -> tuple[Any, str]:
+    """Return the answer of the handshake, or None and how the link ended."""
+    for seen in us.stream():
+        if isinstance(seen.message, kind) and seen.message.ack:
+            return seen.message, ""
+        if isinstance(seen.message, Close):
+            return None, f"Close({reason_name(seen.message.reason)})"
+    return None, us.text_of(None) if us.ended is not None else SILENCE
+
+
+def may_decline(init: Init) -> bool:
+    """Whether a node may refuse a well-formed InitSyn: another version, a small batch, what only some nodes do."""
+    is_small = init.batch_size is not None and init.batch_size < SMALL
+    return init.version != 9 or is_small or any(not isinstance(ext, NEGOTIATED) for ext in init.exts)
+
+
+def _beyond(init: Init, ack: Init) -> str:
+    """Return which term of an InitAck is beyond that of the InitSyn; empty if none."""
+    for name in ("batch_size", "resolution"):
+        asked, got = getattr(init, name), getattr(ack, name)
+        if name == "resolution" and asked is not None and got is not None:
+            if any(got >> at & 3 > asked >> at & 3 for at in (0, 2)):
+                return f"init.resolution: expected at most {int(asked):#04x}, found {int(got):#04x}"
+        elif asked is not None and got is not None and got > asked:
+            return f"init.batch_size: expected at most {asked}, found {got}"
+    for cls in (QoS, LowLatency, Compression):
+        if ack.exts.get(cls) is not None and init.exts.get(cls) is None:
+            return f"init.exts: {cls.__name__} was not offered"
+    return ""
+
+
+def with_cookie(one: VectorInSession, cookie: bytes) -> bytes:
+    """The bytes of an OpenSyn with another cookie, where its own is whole."""
+    paths = [segment.path for segment in one.vector.segments]
+    if "open.cookie.length" not in paths or "open.cookie.bytes" not in paths:
+        return one.vector.data
+    own = {segment.path: segment.data for segment in one.vector.segments}
+    if vle.decode(own["open.cookie.length"], 0)[0] != len(own["open.cookie.bytes"]):
+        return one.vector.data
+    given = {"open.cookie.length": vle.encode(len(cookie)), "open.cookie.bytes": cookie}
+    return b"".join(given.get(segment.path, segment.data) for segment in one.vector.segments)
+
+
+def answer_to_close(us: Dialogue, one: VectorInSession) -> VectorAnswer:
+    """Return the answer of a node in a live session to a CLOSE: its link ends."""
+    us.send(one.vector.data)
+    for _ in us.stream():
+        pass
+    return answer_for_reading(one.vector) if us.ended is not None else answer_for_fault(one.vector, "the link stays open")
