@@ -16,6 +16,7 @@ from zenoh_harness.errors import OtherVersion, TargetError, UsageError
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
+from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.attempt.threads import Aside, Beside
 from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
@@ -28,10 +29,12 @@ from zenoh_harness.run.plan.plan import Item, RunPlan, Selection, plan_for, shuf
 from zenoh_harness.run.profile import ENOUGH, ProfileRun, waits
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.store.embargo import guarded, withheld
+from zenoh_harness.run.vectors.node_run import NodeVectors
 from zenoh_harness.run.write.register import Register
 from zenoh_harness.run.write.resume import EarlierRun, finding_of, verdict_before_lists
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget, profile_of
+from zenoh_vectors.loader import Vector
 
 
 class NodeRun:
@@ -46,7 +49,9 @@ class NodeRun:
         laws: Iterable[type[Law]],
         examine: Examine = check,
         look: Ask = ask,
+        vectors: Sequence[Vector] = (),
     ) -> None:
+        """`vectors` are played in the default profile, to a node that listens."""
         self.target, self.options, self.laws = target, options, tuple(laws)
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
@@ -85,6 +90,9 @@ class NodeRun:
 
         self.withheld = frozenset() if options.with_embargoed or not self.guarded else self._embargoed()
         self.plan, self._kept_back = without(self.plan, self.withheld)
+        self.vectors = NodeVectors(target, options, vectors)
+        if self.vectors.rows and DEFAULT not in self.plan.profiles:
+            self.plan = RunPlan({DEFAULT: (), **self.plan.profiles}, self.plan.left_out)
         if options.shuffle is not None:
             self.plan = shuffled(self.plan, options.shuffle)
 
@@ -107,7 +115,7 @@ class NodeRun:
     @property
     def size(self) -> int:
         """How many steps `advance` is told of."""
-        return sum(1 for _ in self.plan.items())
+        return sum(1 for _ in self.plan.items()) + len(self.vectors.rows)
 
     def close(self) -> None:
         """Nothing outlives a run but what `--keep` keeps."""
@@ -120,6 +128,7 @@ class NodeRun:
             yield from (f"{role} {profile} {law.id}" for law in self._wanted_laws())
             yield f"{role} {profile} {STAYS_UP}"
         yield from (f"{role} {item.case.profile} {item.label}" for item, _ in self.plan.left_out if not self._silent)
+        yield from (f"{role} {DEFAULT} {label}" for label in self.vectors.planned())
 
     def _wanted_laws(self) -> list[type[Law]]:
         return [law for law in self.laws if self.options.selection.takes(law.id, law.requirement)]
@@ -142,6 +151,7 @@ class NodeRun:
             pair for pair in self.plan.left_out if f"{role} {pair[0].case.profile} {pair[0].label}" not in judged
         ]
         before, self.plan = self.size, RunPlan(profiles, tuple(left_out))
+        self.vectors.leave_out(lambda label: f"{role} {DEFAULT} {label}" in judged)
         self.options.advance(before - self.size, "judged before")
 
     def run(self, register: Register, fork: Forked | None = None) -> None:
@@ -302,7 +312,9 @@ class NodeRun:
     def _judged(
         self, records: Records, lifecycle: Lifecycle, unhealthy: Unhealthy | None, fork: Forked | None = None
     ) -> None:
-        """All that is planned for the profile that it began in."""
+        """All that is planned for the profile that it began in; the vectors first, since what stays up is told last."""
+        if lifecycle.profile == DEFAULT:
+            self.vectors.run(lifecycle, records, well=unhealthy is None)
         self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
 
     def _of(self, lifecycle: Lifecycle, records: Records, fork: Forked | None = None) -> ProfileRun:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -236,6 +237,22 @@ class Records:
                 "lost": {"times": times, "of": asked},
             },
             repeat="",
+        )
+
+    def vectors(
+        self,
+        check: str,
+        requirement: str,
+        verdict: Verdict,
+        cause: str,
+        read: str | None,
+        details: Mapping[str, object],
+    ) -> None:
+        """What the golden vectors say of a requirement, and the command that plays those again which are red."""
+        red = details.get("vectors") or ["*"]
+        words = ["zconform", "vectors", "play", str(self._target.reach), str(red[0]) if isinstance(red, list) else "*"]
+        self._register.add(
+            self.key(requirement, check), verdict, cause=cause, read=read, details=details, repeat=shlex.join(words)
         )
 
     def cannot_start(self, cause: str) -> None:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector, load
 
 KINDS: Final = {"router": True, "receiver": False}
@@ -28,11 +30,8 @@ MOST_KEPT: Final = 6
 UNHEARD: Final = ("join/", "scouting/")
 """Pages whose messages no session has."""
 
-MOST_NEAR: Final = 400
+MOST_NEAR: Final = 24
 """The most vectors that are played for one row."""
-
-WIDE: Final = ("encoding.json", "timestamp.json")
-"""Files of vectors whose values stand in several messages."""
 
 
 class Receiver(Reference):
@@ -78,16 +77,32 @@ def every_fault() -> list[Mutant]:
     return [*facts.mutants(), *by_hand.mutants()]
 
 
+@cache
+def controls() -> tuple[Vector, ...]:
+    """A well-formed vector of each kind of message, by which a node is seen to read it."""
+    kinds: dict[str, Vector] = {}
+    for vector in load():
+        stands = standing(vector) if vector.refuses is None else ""
+        if isinstance(stands, VectorInSession):
+            kinds.setdefault(stands.kind, vector)
+    return tuple(kinds.values())
+
+
+def near(mutant: Mutant, vectors: Sequence[Vector]) -> list[Vector]:
+    """Vectors that may show the fault: those that cover its row, and some of its message; what can be played, well-formed first."""
+    found = [one for one in vectors if mutant.requirement in one.covers]
+    found += [one for one in vectors if one.id.startswith(mutant.first or ("?",)) and one not in found]
+    plays = [one for one in found if isinstance(standing(one), VectorInSession)]
+    plays.sort(key=lambda one: (mutant.requirement not in one.covers, one.refuses is not None, not one.core))
+    return plays[:MOST_NEAR]
+
+
 def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vector]:
-    """Yield the vectors that are red on a node with the fault: of those near its row, or else of the basic ones."""
+    """Yield the vectors near its row that are red on a node with the fault."""
     node = with_fault(BASES[kind], compiled(mutant))
-    near = [one for one in vectors if mutant.requirement in one.covers or one.id.startswith(mutant.first or ("?",))]
-    for some in (near[:MOST_NEAR], [one for one in vectors if one.core or one.file in WIDE]):
-        player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=KINDS[kind])
-        red = [vector for vector, answer in player.play(some, vectors) if answer.verdict.is_wrong]
-        yield from red
-        if red:
-            return
+    player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=KINDS[kind])
+    answers = player.play(near(mutant, vectors), controls())
+    yield from (vector for vector, answer in answers if answer.verdict.is_wrong)
 
 
 def judged_on(kind: str, vectors: Sequence[Vector]) -> dict[str, list[str]]:

@@ -44,7 +44,7 @@ M = TypeVar("M")
 
 
 @dataclass(slots=True)
-class Ear:
+class Hearing:
     """What one session of ours has heard, with whole keys."""
 
     us: Dialogue
@@ -77,7 +77,7 @@ class Ear:
         self.us.wait_until(came)
         return found[0] if found else None
 
-    def declared(self, body: DKeyExpr) -> None:
+    def note_own(self, body: DKeyExpr) -> None:
         """Note an expression id of ours: the node may use it, too."""
         self.names.note(self.us.wire.side, body)
 
@@ -91,8 +91,8 @@ class Ear:
 class Exchange:
     """Two sessions with a router: `near` says the vectors, `far` is another application."""
 
-    near: Ear
-    far: Ear
+    near: Hearing
+    far: Hearing
     marks: Iterator[int] = field(default_factory=count)
 
     def mark(self) -> bytes:
@@ -104,7 +104,7 @@ class Exchange:
         self.far.us.fence()
         self.near.us.fence()
 
-    def reaches(self, key: str, ear: Ear, other: Ear) -> str:
+    def reaches(self, key: str, ear: Hearing, other: Hearing) -> str:
         """A publication of `other` comes to `ear`: return what is wrong, empty if nothing."""
         mark = self.mark()
         other.us.publish(key, mark)
@@ -120,7 +120,7 @@ class Exchange:
         self.settle()
         return not any(getattr(push.body, "payload", b"") == mark for push, _ in self.near.all(Push))
 
-    def asked(self, key: str) -> Request | None:
+    def ask(self, key: str) -> Request | None:
         """A query of `far`, as it comes to `near`; None if it ends without."""
         number, mark = self.far.us.new_id(), f"zconform={next(self.marks)}"
         self.far.us.say(Request(id=number, key=plain(key), body=Query(parameters=mark)))
@@ -142,7 +142,7 @@ class Exchange:
 
     def takes_query(self, key: str) -> bool:
         """Whether a query of `far` comes to `near`, which ends it."""
-        came = self.asked(key)
+        came = self.ask(key)
         if came is not None:
             self.near.us.say(ResponseFinal(id=came.id))
         return came is not None
@@ -241,7 +241,7 @@ def key_number(of: Exchange, one: VectorInSession, body: DKeyExpr, says: Says) -
         says()
         return None
     says()
-    of.near.declared(body)
+    of.near.note_own(body)
     fault = _through_number(of, body.expr_id, whole(body.key))
     of.near.us.declare(UKeyExpr(expr_id=body.expr_id))
     return fault
@@ -359,12 +359,20 @@ def with_id(one: VectorInSession, path: str, number: int) -> bytes:
 
 
 OF_BODIES: Final[Mapping[type[Any], Callable[..., str | None]]] = {
-    DSubscriber: subscriber, USubscriber: no_subscriber, DQueryable: queryable, UQueryable: no_queryable,
-    DToken: token, UToken: no_token, DKeyExpr: key_number, UKeyExpr: no_key_number,
-}  # fmt: skip
+    DSubscriber: subscriber,
+    USubscriber: no_subscriber,
+    DQueryable: queryable,
+    UQueryable: no_queryable,
+    DToken: token,
+    UToken: no_token,
+    DKeyExpr: key_number,
+    UKeyExpr: no_key_number,
+}
 OF_MESSAGES: Final[Mapping[type[Any], Callable[..., str | None]]] = {
-    Interest: interest, Response: answer, ResponseFinal: final,
-}  # fmt: skip
+    Interest: interest,
+    Response: answer,
+    ResponseFinal: final,
+}
 
 
 def exchange_of(message: Any) -> Callable[..., str | None] | None:

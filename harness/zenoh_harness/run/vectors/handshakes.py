@@ -1,6 +1,6 @@
 """Golden vectors in a handshake, and CLOSE: what a responder answers to an InitSyn, an OpenSyn, and the end of a session.
 
-An InitSyn is the first message of a link, and the session that begins with it must be opened. An OpenSyn follows a sane InitSyn with the
+An InitSyn is the first message of a link, and its session must be opened. An OpenSyn follows a sane InitSyn with the
 cookie of the InitAck in place of its own. Where a node may decline what a vector asks for, its refusal is judged by nothing.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Close, Init, Open
 from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
-from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_name
+from zenoh_conformance.reading.kinds import InitAck, reason_name
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import Unknown, vle
 from zenoh_harness.run.vectors.answers import VectorAnswer
@@ -139,4 +139,6 @@ def answer_to_close(us: Dialogue, one: VectorInSession) -> VectorAnswer:
     us.send(one.vector.data)
     for _ in us.stream():
         pass
-    return answer_for_reading(one.vector) if us.ended is not None else answer_for_fault(one.vector, "the link stays open")
+    return (
+        answer_for_reading(one.vector) if us.ended is not None else answer_for_fault(one.vector, "the link stays open")
+    )

@@ -56,7 +56,7 @@ from zenoh_harness.run.vectors.effects import (
     not_played,
     second_answer,
 )
-from zenoh_harness.run.vectors.exchanges import Ear, Exchange, SessionEndedError, exchange_of
+from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, SessionEndedError, exchange_of
 from zenoh_harness.run.vectors.handshakes import answer_in_handshake, answer_to_close
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
@@ -121,10 +121,15 @@ class Player:
         profile: Profile = PROFILES[DEFAULT],
         revive: Callable[[bool], Verdict | None] = lambda _silent: None,
         advance: Callable[[Vector], object] = lambda _vector: None,
+        exchanged: Collection[str] | None = None,
     ) -> None:
-        """`scene` makes a scene by its number; `revive` starts a node again that has died, asked after silence or not."""
+        """`scene` makes a scene by its number; `revive` starts a node again that has died, asked after silence or not.
+
+        `exchanged`: the ids of vectors whose effect on another session is looked for, which is slow; all where None.
+        """
         self._scene, self.routes, self._profile = scene, routes, profile
         self._revive, self._advance, self._numbers = revive, advance, count()
+        self._exchangeable = exchanged
         self._read: set[str] = set()
         """Kinds of messages that the node was seen to read without ending the session."""
         self._ended: set[str] = set()
@@ -153,7 +158,7 @@ class Player:
     ) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
         asked = [one for one in stands if self.routes and one.family is Family.REQUEST and not meets_fences(one)]
         refused = [one for one in stands if one.family is Family.REFUSED]
-        exchanged = [one for one in stands if self.routes and one.family is Family.EXCHANGE]
+        exchanged = [one for one in stands if self.routes and self._is_exchanged(one)]
         linked = [one for one in stands if one.family in (Family.HANDSHAKE, Family.CLOSE)]
         apart = {one.vector.id for one in (*asked, *refused, *exchanged, *linked)}
         rest = [one for one in stands if one.vector.id not in apart]
@@ -173,6 +178,9 @@ class Player:
             with self._unless_no_session(one) as nothing:
                 yield one, self._refusal(one)
             yield from nothing
+
+    def _is_exchanged(self, one: VectorInSession) -> bool:
+        return one.family is Family.EXCHANGE and (self._exchangeable is None or one.vector.id in self._exchangeable)
 
     @contextmanager
     def _unless_no_session(self, one: VectorInSession) -> Iterator[list[tuple[VectorInSession, VectorAnswer]]]:
@@ -314,13 +322,13 @@ class Player:
     def _of_exchanges(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[str, VectorAnswer]]:
         for group in groups(stands):
             while group:
-                done = self._exchanged(group)
+                done = self._play_exchanges(group)
                 if done[-1].verdict.is_wrong:
-                    done[-1] = second_answer(done[-1], self._exchanged(group[len(done) - 1 : len(done)])[0])
+                    done[-1] = second_answer(done[-1], self._play_exchanges(group[len(done) - 1 : len(done)])[0])
                 yield from ((one.vector.id, answer) for one, answer in zip(group, done, strict=False))
                 group = group[len(done) :]
 
-    def _exchanged(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
+    def _play_exchanges(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
         """Return the answers up to the first that is not as it should be, after which the sessions are other ones."""
         answers: list[VectorAnswer] = []
         with self._sessions(group, hears=True) as sessions:
@@ -329,9 +337,9 @@ class Player:
                 Interest(id=sessions.reader.new_id(), mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS))
             )
             sessions.reader.fence()
-            of = Exchange(Ear(sessions.writer), Ear(sessions.reader))
+            of = Exchange(Hearing(sessions.writer), Hearing(sessions.reader))
             for scope in {scope for one in group for scope in one.scopes}:
-                of.near.declared(DKeyExpr(expr_id=scope, key=WireExpr(suffix=scope_key(scope))))
+                of.near.note_own(DKeyExpr(expr_id=scope, key=WireExpr(suffix=scope_key(scope))))
             for one in group:
                 answers.append(self._exchange(of, sessions, one))
                 if answers[-1].verdict is not Verdict.PASS and answers[-1] is not SURVIVOR:
@@ -364,10 +372,10 @@ class Player:
 
     def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
         """A step of a handshake, or the end of a session; one that is wrong is played twice."""
-        answer = self._linked(one)
-        return second_answer(answer, self._linked(one)) if answer.verdict.is_wrong else answer
+        answer = self._play_on_link(one)
+        return second_answer(answer, self._play_on_link(one)) if answer.verdict.is_wrong else answer
 
-    def _linked(self, one: VectorInSession) -> VectorAnswer:
+    def _play_on_link(self, one: VectorInSession) -> VectorAnswer:
         if one.family is Family.CLOSE:
             with self._sessions([one], hears=False) as sessions:
                 return answer_to_close(sessions.writer, one)

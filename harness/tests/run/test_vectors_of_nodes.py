@@ -1,0 +1,109 @@
+"""Vectors as a part of a node's run: what a requirement is judged by, on nodes that route, that only read, and that read nothing."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.files.results import read
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.plan.plan import Selection
+from zenoh_harness.run.runner import RESULTS, parts_of, run_target
+from zenoh_harness.run.vectors import node_run
+from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.codec_run import golden
+from zenoh_harness.run.vectors.effects import SURVIVOR
+from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.targets.reach import parse
+
+ROW = "push/put-payload"
+
+
+class _Receiver(Reference):
+    """Forwards nothing."""
+
+    def receivers(self, link, key):
+        return []
+
+
+class _ReadsNothing(Reference):
+    """Drops each message of a session but the queries of fences."""
+
+    def on_undecodable(self, link, seen):
+        if not link.live:
+            super().on_undecodable(link, seen)
+
+    def receivers(self, link, key):
+        return []
+
+
+def judged(node, *, routes, requirements=None):
+    """The verdicts by requirement, of the vectors of a quick run."""
+    rows = requirements or node_run.rows(Selection(), Side.RESPONDER)
+    player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=routes)
+    answers = player.play(node_run.choose_vectors(golden(), rows, "quick"), golden())
+    played = node_run.Played.of(answers, routes=routes)
+    return {row: node_run.judge_row(row, played).verdict for row in rows}
+
+
+@pytest.fixture(scope="module")
+def on_router():
+    return judged(Reference, routes=True)
+
+
+def count(verdicts):
+    return sum(verdict is Verdict.PASS for verdict in verdicts.values())
+
+
+def test_a_router_is_judged_on_most_rows_and_red_on_none(on_router):
+    assert {*on_router.values()} <= {Verdict.PASS, Verdict.NOT_OBSERVED}
+    assert count(on_router) > 0.8 * len(node_run.judged_on()["router"])
+
+
+def test_a_receiver_is_judged_on_fewer_and_one_that_reads_nothing_on_hardly_any(on_router):
+    receiver, deaf = judged(_Receiver, routes=False), judged(_ReadsNothing, routes=False)
+    assert {*receiver.values()} <= {Verdict.PASS, Verdict.NOT_OBSERVED}
+    layouts = [row for row in deaf if not row.startswith("session-establishment/")]
+    assert count(on_router) > count(receiver) > count(deaf)
+    assert sum(deaf[row] is Verdict.PASS for row in layouts) < 0.2 * count(receiver)
+
+
+def answers(verdict, cause=""):
+    """The vectors that notice a misreading of the row, each answered so."""
+    ids = node_run.judged_on()["router"][ROW]
+    return [(vector, VectorAnswer(verdict, cause)) for vector in golden() if vector.id in ids]
+
+
+def test_a_row_is_judged_by_the_vectors_that_notice_its_misreading():
+    assert node_run.judge_row(ROW, node_run.Played.of(answers(Verdict.PASS), routes=True)).verdict is Verdict.PASS
+    others = [(one, VectorAnswer(Verdict.PASS)) for one in golden() if one.id == "init/syn-plain"]
+    assert node_run.judge_row(ROW, node_run.Played.of(others, routes=True)).verdict is Verdict.NOT_OBSERVED
+
+
+def test_a_row_that_only_survives_is_not_judged():
+    some = [(vector, SURVIVOR) for vector, _ in answers(Verdict.PASS)]
+    row = node_run.judge_row(ROW, node_run.Played.of(some, routes=True))
+    assert row.verdict is Verdict.NOT_OBSERVED and row.cause.startswith("survived")
+    assert row.details["survived"] == len(some)
+
+
+def test_one_red_vector_is_the_verdict_and_is_named():
+    mixed = [*answers(Verdict.PASS), *answers(Verdict.FAIL, "push.put.payload: expected 01, found 02")]
+    covering = [(one, each) for one, each in mixed if ROW in one.covers]
+    row = node_run.judge_row(ROW, node_run.Played.of(covering, routes=True))
+    assert row.verdict is Verdict.FAIL and row.cause.startswith("push.put.payload")
+    assert row.details["vectors"] and row.details["by"] == "node"
+
+
+def test_a_run_records_one_judgement_for_a_requirement(tmp_path):
+    options = Options(out=tmp_path, depth="quick", selection=Selection((f"vectors/{ROW}",)))
+    reach = parse("reference?role=router&as=responder")
+    ran = run_target(reach, options, parts_of(reach, options))
+    mine = [one for one in ran.judgements if one.key.check == f"vectors/{ROW}"]
+    assert [(one.verdict, one.key.requirement, one.details["by"]) for one in mine] == [(Verdict.PASS, ROW, "node")]
+    assert read(tmp_path / RESULTS).footer.pending == ()
