@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -140,7 +140,16 @@ def load(folder: Path | None = None, *, requirements: Collection[str] | None = N
 
 
 def load_file(file: Path) -> tuple[Vector, ...]:
-    """The vectors of one file, in its order."""
+    """The vectors of one file, in its order; read once as long as it does not change. Raises VectorError."""
+    try:
+        stat = file.stat()
+    except OSError as error:
+        raise VectorError(file.name, "", "(file)", f"cannot be read as JSON: {error}") from error
+    return _load_file(file, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=64)
+def _load_file(file: Path, _changed: int, _size: int) -> tuple[Vector, ...]:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
