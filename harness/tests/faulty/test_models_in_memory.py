@@ -9,14 +9,14 @@ from faulty_nodes import broken_by, find_faulty_node
 
 from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.law import all_laws
-from zenoh_conformance.models import closing, establishment, initiation
+from zenoh_conformance.models import closing, establishment, initiation, transporting
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.exploring import explored
 
 pytestmark = pytest.mark.spread
 
 
-@pytest.mark.parametrize("model", [establishment, initiation, closing])
+@pytest.mark.parametrize("model", [establishment, initiation, closing, transporting])
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_found_on_the_reference(model: ModuleType, seed: int) -> None:
     assert explored(model, Reference, seed=seed, examples=15) is None
@@ -39,6 +39,12 @@ PLANTED = {
         "follows-long-zids-only",
     ),
     closing: ("takes-no-second-link", "closes-one-link-of-a-session", "closes-every-link-for-one"),
+    transporting: (
+        "leaves-a-number-out-of-chains", "puts-a-frame-into-chains", "ends-chains-at-their-first-fragment",
+        "marks-no-first-fragment-from-the-third-on", "numbers-fragments-by-themselves", "goes-back-in-numbers",
+        "joins-what-is-left-of-a-chain", "takes-what-was-dropped", "takes-one-message-of-a-batch",
+        "takes-no-fragment-behind-a-frame", "puts-no-best-effort-together",
+    ),
 }  # fmt: skip
 """Faults that each model was shown."""
 

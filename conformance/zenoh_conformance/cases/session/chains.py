@@ -51,17 +51,34 @@ def chains_follow_each_other_on_a_channel(scene: Scene, *, priority: int, reliab
     subscriber.declares_subscriber("k")
 
     values = [bytes([number]) * (LARGE if size == "large" else 8) for number, size in enumerate(PATTERN)]
-    for size, payload in zip(PATTERN, values, strict=True):
-        message = push(publisher, "k", payload, priority)
-        if size == "large":
-            for piece in in_pieces(publisher, message, 3, reliable=reliable, priority=priority):
-                publisher.us.send(piece)
-        else:
-            publisher.says(message, reliable=reliable, priority=priority)
+    if reliable:
+        for payload in values:
+            says_divided(publisher, payload, reliable, priority)
 
     with subscriber.us.about("fragmentation/fragments-reassemble"):
         for number, payload in enumerate(values):
+            if not reliable:
+                says_until_it_comes(publisher, subscriber, payload, priority)
             expect_value(subscriber, "k", payload, step=f"publication {number + 1} of {len(values)}")
+
+
+def says_divided(publisher: Party, payload: bytes, reliable: bool, priority: int) -> None:
+    """Publish a value in a channel: a large one in three fragments, a small one in a FRAME."""
+    message = push(publisher, "k", payload, priority)
+    if len(payload) == LARGE:
+        for piece in in_pieces(publisher, message, 3, reliable=reliable, priority=priority):
+            publisher.us.send(piece)
+    else:
+        publisher.says(message, reliable=reliable, priority=priority)
+
+
+def says_until_it_comes(publisher: Party, subscriber: Party, payload: bytes, priority: int) -> None:
+    """Publish with best effort up to three times: a busy node may lose what is said so, though it may not be dropped."""
+    before = len(subscriber.heard(Push))
+    for _ in range(3):
+        says_divided(publisher, payload, False, priority)
+        if subscriber.awaits(lambda: len(subscriber.heard(Push)) > before):
+            return
 
 
 @case("fragmentation/fragments-reassemble", needs=ROUTES, control=pieces_are_put_together)
