@@ -47,6 +47,9 @@ PIECE: Final = 8
 SUSPECT: Final = 3
 """Checks whose budget a target has spent, after which it gets a small one."""
 
+UNASKED: Final = "that nobody asked for"
+"""How the cause of a check ends whose budget the target has spent."""
+
 LOOK: Final = 32
 """Messages between two looks at the budget."""
 
@@ -82,7 +85,7 @@ class ReadBudget:
         """Why reading ends, or None while there is budget left."""
         for number, (count, few) in enumerate(zip(self._unasked, FEW.values(), strict=True)):
             if count > few and (limit := self._limit(number, count)):
-                return f"the target sent {_count(limit)} {list(FEW)[number]} that nobody asked for"
+                return f"the target sent {_count(limit)} {list(FEW)[number]} {UNASKED}"
         return None
 
     def _limit(self, number: int, count: int) -> int:

@@ -19,7 +19,7 @@ SECONDS, MEMORY = 60.0, 250 << 20
 KINDS = {
     "keep_alives": "messages that nobody asked for",
     "fragments": "bytes that nobody asked for",
-    "compressed": "bytes that nobody asked for",
+    "compressed": "8 Mi bytes unpacked that nobody asked for",
     "pushes": "bytes that nobody asked for",
     "subscribers": "messages that nobody asked for",
     "strangers": "messages that nobody asked for",
@@ -27,7 +27,7 @@ KINDS = {
     "one_by_one": "silence where InitAck is required",
     "extensions": "Exit 1: deviates from the specification",
     "long_cookie": "9223372036854775808 is beyond 65535",
-    "one_byte": "link ended where InitAck is required",
+    "one_byte": "ends the link instead of answering",
     "silent": "does not answer",
     "deaf": "session-establishment/session-live-after-open-ack",
     "half": "session-establishment/session-live-after-open-ack",

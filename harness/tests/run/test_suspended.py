@@ -13,7 +13,7 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes
 from zenoh_harness.run import profile
-from zenoh_harness.run.attempt import attempt
+from zenoh_harness.run.attempt import attempt, suspension
 from zenoh_harness.run.attempt.suspension import SUSPENDED
 from zenoh_harness.run.node import health, lifecycle
 
@@ -189,3 +189,20 @@ def test_a_case_that_begins_while_the_target_is_suspended_is_disturbed(tmp_path)
     world.case("halts", lambda times, world: setattr(world.here.node.program, "halted", True))
     world.case("case", act, alone=True)
     assert world.verdicts()["fake/case",] == "pass"
+
+
+@pytest.mark.parametrize(("recovers", "verdict"), [(1000.0, "pass"), (0.0, "flaky")])
+def test_a_check_that_begins_right_after_a_stop_is_repeated(recovers, verdict, tmp_path, monkeypatch):
+    """The target goes on again, and first lets go of what has timed out meanwhile."""
+    monkeypatch.setattr(suspension, "RECOVERS", recovers)
+    world = StoppableWorld(tmp_path)
+    world.case("stops", lambda times, world: setattr(world.here.node.program, "reports", 2), alone=True)
+    world.case("then", lambda times, world: "link shut" if times == 0 else None, alone=True)
+    assert world.verdicts()["fake/then",] == verdict
+
+
+def test_who_is_always_red_after_a_stop_is_at_fault(tmp_path):
+    world = StoppableWorld(tmp_path)
+    world.case("stops", lambda times, world: setattr(world.here.node.program, "reports", 2), alone=True)
+    world.case("then", lambda times, world: "link shut", alone=True)
+    assert world.verdicts()["fake/then",] == "fail"

@@ -93,6 +93,8 @@ def _capacity(node: NodeInstance, answer: float, offers: Sequence[Any], tried: i
         turned_away = any(us.is_over and us.theirs is None and us.closed is None for us in links)
     finally:
         _leave(links)
+    if _sends_without_end(links):
+        return Capacity(None, None)
     if len(acks) == len(links):
         return Capacity(None, _limit(len(live), len(links)))
     return Capacity(max(1, len(acks)), _one_by_one(node, within, offers, tried), turned_away)
@@ -111,10 +113,15 @@ def _one_by_one(node: NodeInstance, within: float, offers: Sequence[Any], tried:
             if isinstance(ack, Init):
                 us.send(us.open_syn(ack))
             if not isinstance(ack, Init) or _expect_or_none(us, OpenAck, within) is None:
-                return max(1, len(links) - 1)
+                return None if _sends_without_end(links) else max(1, len(links) - 1)
     finally:
         _leave(links)
     return None
+
+
+def _sends_without_end(links: Sequence[Dialogue]) -> bool:
+    """Whether the node sent more than we read: what it would have answered is not known, and is no limit."""
+    return any(us.budget.spent is not None for us in links)
 
 
 def _leave(links: Sequence[Dialogue]) -> None:

@@ -117,6 +117,8 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
         stage, watch = _stage(item, conditions, number), Watch.of(conditions.node)
         with conditions.budgets.one() as stage.budget:
             outcome = _performed(item, stage)
+        if number > 1:  # it recovered during the first one
+            watch = replace(watch, recovers=False)
         outcome = unless_suspended(replace(outcome, watch=watch))
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
@@ -125,7 +127,8 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
 
 def unless_suspended(outcome: AttemptOutcome) -> AttemptOutcome:
     """The outcome; if the target was suspended since the attempt began, no silence and no law counts."""
-    if outcome.watch is None or not (outcome.watch.has_changed if outcome.held else outcome.watch.was_suspended):
+    watch = outcome.watch
+    if watch is None or not (watch.has_changed if outcome.held else watch.was_suspended or watch.recovers):
         return outcome
     return replace(outcome, laws=()) if outcome.held else _as_suspended(outcome)
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from typing import Final
 
+from zenoh_harness.links.timing import stretched
 from zenoh_harness.targets.target import NodeInstance
+
+RECOVERS: Final = 2.0
+"""Seconds after a stop, before scaling, in which a first attempt that is red counts as disturbed."""
 
 SUSPENDED: Final = "the target was suspended from outside (SIGSTOP)"
 
@@ -22,6 +28,8 @@ class Watch:
     """How often it was suspended or continued before."""
     halted: bool
     """Whether it was suspended at that moment."""
+    recovers: bool = False
+    """Whether it went on only shortly before: it first does what it was kept from, and lets go of what has timed out meanwhile."""
 
     @classmethod
     def of(cls, node: NodeInstance) -> Watch:
@@ -29,8 +37,13 @@ class Watch:
         program = node.program
         if program is None:
             return cls(node, 0, False)
+        count, now = program.suspensions(), time.monotonic()
+        seen, since = getattr(program, "stops_seen", (0, -math.inf))
+        if count != seen:
+            since = now
+            program.stops_seen = count, since  # type: ignore[attr-defined]  # when it was first seen to be as many
         # It may go on already, and its supervisor not have said so yet.
-        return cls(node, program.suspensions(), program.halted and program.suspended())
+        return cls(node, count, program.halted and program.suspended(), now - since < stretched(RECOVERS))
 
     @property
     def has_changed(self) -> bool:

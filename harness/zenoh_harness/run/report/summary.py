@@ -15,6 +15,7 @@ from zenoh_conformance.judging.shares import Shares, shares
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, worst
 from zenoh_conformance.spec.errata import Stance, by_name
 from zenoh_conformance.spec.requirement import requirements
+from zenoh_conformance.talking.budget import UNASKED
 from zenoh_harness.console import plain
 from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import check_label
@@ -98,12 +99,15 @@ def deviations(judgements: Iterable[Judgement]) -> list[DeviationBlock]:
 
 
 def idle(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[str]]:
-    """What was not judged: (verdict, why, without the byte where it showed) and the checks, the most frequent first."""
+    """What was not judged: (verdict, why, without the byte where it showed) and the checks, the most frequent first.
+
+    A target that sends without end comes before all others: that is why much else was not judged.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for one in judgements:
         if one.verdict.says_nothing:
             found.setdefault((one.verdict.value, _without_moment(one.cause)), []).append(one.key.check)
-    return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
+    return dict(sorted(found.items(), key=lambda row: (UNASKED not in row[0][1], -len(row[1]), row[0])))
 
 
 def _without_moment(cause: str) -> str:
