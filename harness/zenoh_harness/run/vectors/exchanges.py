@@ -181,27 +181,14 @@ def no_subscriber(of: Exchange, one: VectorInSession, body: USubscriber, says: S
 
 
 def queryable(of: Exchange, one: VectorInSession, body: DQueryable, says: Says) -> str:
-    """A query comes, and none after the id is undeclared."""
+    """A query comes; one that comes late, after the end of the queryable, is no fault."""
     says()
     key = concrete(whole(body.key))
     if not of.takes_query(key):
         return f"a query for {key!r} does not come to the queryable"
     of.near.us.declare(UQueryable(id=body.id))
     of.near.us.fence()
-    return f"a query comes after the id {body.id} is undeclared" if of.takes_query(key) else ""
-
-
-def no_queryable(of: Exchange, one: VectorInSession, body: UQueryable, says: Says) -> str | None:
-    """A queryable of that id is asked nothing any more."""
-    if (key := undeclared_key(body)) is None:
-        says()
-        return None
-    of.near.us.declare(DQueryable(id=body.id, key=plain(key)))
-    of.near.us.fence()
-    if not of.takes_query(concrete(key)):
-        return f"a query for {key!r} does not come to the queryable"
-    says()
-    return f"a query comes after the id {body.id} is undeclared" if of.takes_query(concrete(key)) else ""
+    return ""
 
 
 def token(of: Exchange, one: VectorInSession, body: DToken, says: Says) -> str:
@@ -315,8 +302,8 @@ def _tells_token(of: Exchange) -> bool:
     return is_told
 
 
-def answer(of: Exchange, one: VectorInSession, response: Response, says: Callable[[bytes], None]) -> str:
-    """The answer to a query reaches the querier."""
+def answer(of: Exchange, one: VectorInSession, response: Response, says: Callable[[bytes], None]) -> str | None:
+    """The answer to a query reaches the querier; that its key is a number which the router did not declare is for the laws."""
     number, came = _query(of, concrete(whole(response.key)))
     if came is None:
         return "the query is not passed on"
@@ -327,7 +314,7 @@ def answer(of: Exchange, one: VectorInSession, response: Response, says: Callabl
         return "the answer does not come to the querier"
     if of.far.awaits(ResponseFinal, lambda final, _: final.id == number) is None:
         return "the query does not end"
-    return difference(response, *got)
+    return None if got[1] is None else difference(response, *got)
 
 
 def final(of: Exchange, one: VectorInSession, message: ResponseFinal, says: Callable[[bytes], None]) -> str:
@@ -362,7 +349,6 @@ OF_BODIES: Final[Mapping[type[Any], Callable[..., str | None]]] = {
     DSubscriber: subscriber,
     USubscriber: no_subscriber,
     DQueryable: queryable,
-    UQueryable: no_queryable,
     DToken: token,
     UToken: no_token,
     DKeyExpr: key_number,

@@ -75,7 +75,7 @@ QUIET_EXTENSIONS: Final = frozenset({"QoS", "Timestamp", "Unknown"})
 ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
 """What a node does that forwards publications."""
 
-QUERIED: Final = frozenset({"DQueryable", "UQueryable", "Response", "ResponseFinal"})
+QUERIED: Final = frozenset({"DQueryable", "Response", "ResponseFinal"})
 """What a node does that passes on queries."""
 
 PassedOn = tuple[Any, str | None]
@@ -283,6 +283,8 @@ class Player:
 
     def _ask(self, sessions: Sessions, one: VectorInSession) -> VectorAnswer:
         reader, writer, asked = sessions.reader, sessions.writer, one.messages[0]
+        if len(one.vector.data) + HEAD > writer.room:
+            return not_played("it is larger than a batch")
         if _beyond(writer, one):
             return not_played("its request id is beyond the resolution")
         if end := self._say(writer, [one]):
@@ -348,6 +350,8 @@ class Player:
 
     def _exchange(self, of: Exchange, sessions: Sessions, one: VectorInSession) -> VectorAnswer:
         writer, [message] = sessions.writer, one.messages
+        if len(one.vector.data) + HEAD > writer.room:
+            return not_played("it is larger than a batch")
         if _beyond(writer, one):
             return not_played("its request id is beyond the resolution")
 

@@ -183,6 +183,8 @@ def _is_exchanged(message: Any) -> bool:
     if not isinstance(message, Declare) or message.interest_id is not None or isinstance(message.body, DFinal):
         return False
     body = message.body
+    if isinstance(body, UQueryable):
+        return False  # a router may ask late
     if isinstance(body, DQueryable):
         return not keyexpr.intersects(FENCED, whole(body.key))
     return not isinstance(body, DKeyExpr | UKeyExpr) or body.expr_id != 0
