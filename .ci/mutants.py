@@ -1,0 +1,123 @@
+"""Mutate the deciders of `.ci/mutants.toml`, all or those named, and run their nearest tests: `mutants.py [NAME ..]`.
+
+mutmut 3 takes a flat source folder. Each module gets a stage of its own, out/mutants/NAME, with the five packages under `src` and its
+tests beside them. A mutant that no test kills must be explained in the table, by its name; an explanation without one is an error, too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+TABLE: Final = ROOT / ".ci" / "mutants.toml"
+PACKAGES: Final = ("conformance", "vectors", "harness", "fuzz", "reports")
+SURVIVED: Final = re.compile(r"^\s*(\S+__mutmut_\d+): (survived|no tests|suspicious|timeout)$")
+TALLY: Final = {"killed": "🎉", "no tests": "🫥", "timeout": "⏰", "suspicious": "🤔", "survived": "🙁"}
+"""What mutmut prints before each count of its last line."""
+
+NICE: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """One module of the table."""
+
+    name: str
+    path: str
+    tests: tuple[str, ...]
+    explained: dict[str, str] = field(default_factory=dict)
+    """Function and number of a mutant that survives, `decide_3`, to the reason why no test can tell it."""
+
+
+def deciders() -> dict[str, Decider]:
+    """The modules of the table, by their short name."""
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return {
+        name: Decider(name, row["path"], tuple(row["tests"]), row.get("explained", {})) for name, row in table.items()
+    }
+
+
+def stage(one: Decider) -> Path:
+    """The folder in which one module is mutated, made anew."""
+    place = ROOT / "out" / "mutants" / one.name
+    shutil.rmtree(place, ignore_errors=True)
+    no_cache = shutil.ignore_patterns("__pycache__")
+    for top in PACKAGES:
+        shutil.copytree(ROOT / top / f"zenoh_{top}", place / "src" / f"zenoh_{top}", ignore=no_cache)
+    (place / "tests").mkdir()
+    for each in (*(ROOT / "harness/tests").glob("*.py"), *(ROOT / test for test in one.tests)):
+        if each.name != "conftest.py":
+            shutil.copy(each, place / "tests" / each.name)
+    module = "src/" + one.path.partition("/")[2]
+    (place / "setup.cfg").write_text(
+        f"[mutmut]\nsource_paths=src\nonly_mutate={module}\n"
+        "pytest_add_cli_args_test_selection=\n" + "".join(f"    tests/{Path(test).name}\n" for test in one.tests),
+        encoding="utf-8",
+    )
+    (place / "pytest.ini").write_text(
+        "[pytest]\naddopts = -p no:cacheprovider -m 'not soak'\npythonpath = tests\n"
+        "markers =\n    soak\n    spread\n    long(seconds)\n    needs(part)\n",
+        encoding="utf-8",
+    )
+    return place
+
+
+def mutate(one: Decider) -> tuple[dict[str, int], dict[str, str]]:
+    """Run mutmut in the stage of a module: how many mutants came to which end, and those that were not killed, with their ends."""
+    place = stage(one)
+    env = {**os.environ, "PYTHONPATH": str(place / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "mutmut"]
+    ran = subprocess.run(
+        [*command, "run", "--max-children", "1"], cwd=place, env=env, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: os.nice(NICE),
+    )  # fmt: skip
+    (place / "log").write_text(ran.stdout + ran.stderr, encoding="utf-8")
+    tallies = [line for line in ran.stdout.replace("\r", "\n").splitlines() if TALLY["killed"] in line]
+    counts = {end: re.search(rf"{sign} (\d+)", tallies[-1] if tallies else "") for end, sign in TALLY.items()}
+    if not counts["killed"]:
+        raise SystemExit(f"mutants: {one.name}: mutmut did not come to its end; see {place / 'log'}")
+    told = subprocess.run([*command, "results"], cwd=place, env=env, capture_output=True, text=True, check=False).stdout
+    alive = {m[1]: m[2] for line in told.splitlines() if (m := SURVIVED.match(line))}
+    return {end: int(found[1]) if found else 0 for end, found in counts.items()}, alive
+
+
+def short(mutant: str) -> str:
+    """`decide_3` for `zenoh_harness.run.judge.decide.x_decide__mutmut_3`, `Register.add_2` for a method."""
+    named, _, number = mutant.rpartition("__mutmut_")
+    name = named.rpartition(".")[2]
+    parts = name.removeprefix("xǁ").split("ǁ") if name.startswith("xǁ") else [name.removeprefix("x_")]
+    return ".".join(parts) + f"_{number}"
+
+
+def main(names: Sequence[str]) -> int:
+    """Mutate the modules; 1 if a mutant lives that is not explained, or an explanation is of none."""
+    known, red = deciders(), 0
+    if unknown := set(names) - known.keys():
+        raise SystemExit(f"mutants: no {', '.join(sorted(unknown))} in {TABLE.name}; it has {', '.join(known)}")
+    for name in names or known:
+        counts, alive = mutate(known[name])
+        living = {short(mutant): end for mutant, end in alive.items() if end != "timeout"}
+        new, gone = living.keys() - known[name].explained.keys(), known[name].explained.keys() - living.keys()
+        red += len(new) + len(gone)
+        total = sum(counts.values())
+        print(
+            f"{name}: {total} mutants, {total - len(living)} killed, {len(living) - len(new)} explained, {len(new)} alive"
+        )
+        for mutant in sorted(new):
+            print(f"  {living[mutant]}: {mutant}")
+        for mutant in sorted(gone):
+            print(f"  explained, and killed: {mutant}")
+    return 1 if red else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
