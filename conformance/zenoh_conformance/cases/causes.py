@@ -148,6 +148,8 @@ def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judg
 _AWAITED: Final = re.compile(r"(?:one |no )?(Push|Request|Response|ResponseFinal|Declare|D_?[A-Z]\w*)\b")
 """How what is expected begins where a message of a session is awaited."""
 _DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE|TOKEN)\b", re.IGNORECASE)
+_TELLS_WHICH: Final = ("key", "kind", "parameters", "interest_id", "id")
+"""The fields by which a check knows the message that it awaits: one in which they are wrong is not the awaited one."""
 _FORWARDED: Final = frozenset(row.chain.partition(".")[0] for row in ROWS)
 """The kinds of messages that carry what an application said."""
 
@@ -169,7 +171,9 @@ def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement
 def _is_told_by(was: Mapping[str, Any], path: str) -> bool:
     """Whether a message with a wrong field at `path` may be what a check missed, or what it found to be wrong."""
     kind, awaited = path.partition(".")[0], _kind_awaited(was)
-    return kind == awaited or (not is_loss(was) and not awaited and kind in _FORWARDED)
+    if is_loss(was):
+        return kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH
+    return kind == awaited or (not awaited and kind in _FORWARDED)
 
 
 def _by_a_declaration(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:

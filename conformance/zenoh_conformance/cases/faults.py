@@ -7,6 +7,7 @@ A fault that is listed as known is never folded with one that is not: lists matc
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,16 @@ class TargetFault:
     def verdict(self) -> Verdict:
         """The worst verdict of its places."""
         return worst(one.verdict for one in self.judgements)
+
+    @property
+    def wrote(self) -> Sequence[str]:
+        """The last lines that the target wrote while it was found, as far as they are known."""
+        return next((tuple(map(str, one.details["wrote"])) for one in self.judgements if one.details.get("wrote")), ())
+
+    @property
+    def said(self) -> str:
+        """The line of those that says what happened: of a panic, an error, a warning; empty if none is one of these."""
+        return next((line for sign in _SIGNS for line in self.wrote if sign.search(line)), "")
 
     @property
     def sentence(self) -> str:
@@ -104,6 +115,8 @@ def _folded(judgements: Iterable[Judgement]) -> list[TargetFault]:
     return sorted((TargetFault(tuple(_told_first(alike))) for alike in by_cause([*judgements])), key=_order)
 
 
+_SIGNS: Final = tuple(re.compile(rf"\b{word}", re.IGNORECASE) for word in ("panic", "fatal", "error", "warn"))
+"""What the lines of a log contain that say what went wrong, the gravest first."""
 SILENCE: Final = "silence"
 COMES: Final[Mapping[str, str]] = {
     "ResponseFinal": "reply/final-always-comes",

@@ -101,6 +101,26 @@ def test_a_stopped_process_is_ended_too():
     assert program.stop().code == -signal.SIGKILL
 
 
+def test_what_is_written_since_a_moment_is_told_apart_from_what_was_before(tmp_path):
+    code = (
+        "import sys, os, time; print('before'); print('before', file=sys.stderr)\n"
+        f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)\n"
+        "for number in range(30): print('after', number)"
+    )
+    with processes.start(python(code)) as program:
+        deadline = soon()
+        while program.written() != (7, 7):
+            assert not deadline.passed
+            program.wait(Deadline.after(0.01))
+        moment = program.written()
+        assert program.lines_since(moment) == ()
+        (tmp_path / "go").touch()
+        assert program.wait(soon()).code == 0
+        assert program.lines_since(moment, 2) == ("after 28", "after 29")
+        assert program.lines_since((0, 0), 50)[-1] == "before"
+    assert program.lines_since(moment) == ()
+
+
 def test_megabytes_of_output_are_kept_within_bounds():
     code = "import sys; sys.stdout.write('head\\n' + 'x' * 30_000_000 + '\\ntail\\n')"
     with processes.start(python(code), limit=10_000) as program:

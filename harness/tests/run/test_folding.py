@@ -129,7 +129,7 @@ NAMED = finding(path="push.exts.qos.block", expected="what was received", got="n
     ("said", "beside", "count"),
     [
         (finding(path="QoS", expected="QoS as it was said", got="another"), BESIDE, 1),
-        (finding(path="delivery", expected="Push", got="silence"), BESIDE, 1),
+        (finding(path="delivery", expected="Push", got="silence"), BESIDE, 2),
         (finding(path="delivery", expected="Push", got="silence"), {}, 2),
         (finding(path="the query is passed on", expected="Request", got="silence"), BESIDE, 2),
         (finding(path="the session works", expected="ResponseFinal", got="silence"), BESIDE, 2),
@@ -137,7 +137,7 @@ NAMED = finding(path="push.exts.qos.block", expected="what was received", got="n
         (finding(path="twice", expected="no Push", got="Push"), BESIDE, 1),
         (finding(path="twice", expected="Request to one", got="Request to both"), BESIDE, 2),
     ],
-    ids=["a value", "the message", "elsewhere", "another kind", "the fence", "the handshake", "none of it", "the other kind"],
+    ids=["a value", "a lost message", "elsewhere", "another kind", "the fence", "the handshake", "none of it", "the other kind"],
 )  # fmt: skip
 def test_a_law_tells_what_a_check_missed_in_a_message_of_its_kind_on_the_same_connection(
     said: dict[str, Any], beside: dict[str, Any], count: int
@@ -149,6 +149,15 @@ def test_a_law_tells_what_a_check_missed_in_a_message_of_its_kind_on_the_same_co
 
     assert len(told) == count
     assert "push/qos-is-forwarded" in {fault.requirement for fault in told}
+
+
+@pytest.mark.parametrize(("field", "count"), [("push.put.key", 1), ("push.put.payload", 2)])
+def test_a_message_that_is_missed_came_with_a_wrong_field_by_which_it_is_known(field: str, count: int) -> None:
+    missed = finding(path="delivery", expected="Push", got="silence")
+    case = red("a/b", PUSH, cause="c", details={**missed["details"], **BESIDE})
+    law = red("law/forwarded-qos", "push/put-delivers-value", **finding(path=field, expected="x", got="another"))
+
+    assert len(faults([case, law])) == count
 
 
 def test_what_cannot_be_read_may_be_what_a_check_missed() -> None:
@@ -268,6 +277,21 @@ def test_a_query_that_is_lost_at_times_is_told_as_such_whatever_was_judged_meanw
         for fault in faults([*at_times, red("target/stays-up", QUERY, verdict=Verdict.FLAKY, details=looked)])
     ] == ["3 of 75"]
     assert heads(*[replace(one, verdict=Verdict.FAIL) for one in at_times]) != {"reply/final-always-comes"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["INFO listens", "WARN slow", "2026 ERROR zenoh: dropped", "bye"], "2026 ERROR zenoh: dropped"),
+        (["an error", "thread 'rx' panicked at src/a.rs:10"], "thread 'rx' panicked at src/a.rs:10"),
+        (["INFO listens", "mirrors"], ""),
+        ([], ""),
+    ],
+)
+def test_the_line_of_the_target_that_says_what_happened_is_told(lines: list[str], said: str) -> None:
+    [fault] = faults([red(CASE), red(LAW, details={"wrote": lines} if lines else {})])
+
+    assert (fault.said, list(fault.wrote)) == (said, lines)
 
 
 def test_what_passed_or_was_not_judged_is_no_cause() -> None:

@@ -24,6 +24,8 @@ from zenoh_harness.programs.supervisors import SUPERVISORS
 OUTPUT_LIMIT: Final = 1 << 20
 """Bytes kept of each output stream: one half from its beginning, one half from its end."""
 
+STREAMS: Final = ("stdout", "stderr")
+
 GRACE: Final = 3.0
 """Seconds between SIGTERM and SIGKILL."""
 
@@ -124,6 +126,14 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return "unknown"
+
+
+def _size_of(file: Path) -> int:
+    """Bytes of a file; 0 if it is not there."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 class Program:
@@ -240,7 +250,7 @@ class Program:
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
         self._await_supervisor(Deadline.after(10 * GRACE))
-        self._output = {name: self._read_output(name) for name in ("stdout", "stderr")}
+        self._output = {name: self._read_output(name) for name in STREAMS}
         self._signs = self._read_signs()
         with self._lock:
             self._stopped = True
@@ -287,6 +297,21 @@ class Program:
         data = self._output.get(stream, b"") if self._stopped else self._read_output(stream)
         return data.decode(errors="replace")
 
+    def written(self) -> tuple[int, ...]:
+        """How many bytes of each stream are kept now; cheap."""
+        return tuple(sum(map(_size_of, self._parts_of(stream))) for stream in STREAMS)
+
+    def lines_since(self, written: tuple[int, ...], most: int = 20) -> tuple[str, ...]:
+        """The last lines that it wrote since so much was kept: at most so many of each stream, each cut at 300 characters.
+
+        Nothing of a stream whose kept end was replaced meanwhile, and of a program that was stopped.
+        """
+        lines: list[str] = []
+        for stream, before, now in zip(STREAMS, written, self.written(), strict=True):
+            data = self._read_output(stream)[before - now :] if now > before else b""
+            lines += [line[:300] for line in data.decode(errors="replace").splitlines()[-most:] if line.strip()]
+        return tuple(lines)
+
     def last_lines(self, count: int = 5, stream: str = "stderr") -> tuple[str, ...]:
         """The last lines of its output, each cut at 300 characters."""
         return tuple(line[:300] for line in self.output(stream).splitlines()[-count:])
@@ -295,11 +320,14 @@ class Program:
         """The lines of its output that report a crash, in order."""
         return self._signs if self._stopped else self._read_signs()
 
+    def _parts_of(self, stream: str) -> list[Path]:
+        return [self.folder / f"{stream}{ending}" for ending in ("", ".tail.old", ".tail")]
+
     def _read_output(self, stream: str) -> bytes:
         parts = []
-        for ending in ("", ".tail.old", ".tail"):
+        for part in self._parts_of(stream):
             with contextlib.suppress(FileNotFoundError):
-                parts.append((self.folder / f"{stream}{ending}").read_bytes())
+                parts.append(part.read_bytes())
         return b"\n[...]\n".join(parts) if len(parts) > 2 else b"".join(parts)
 
     def _read_signs(self) -> tuple[Sign, ...]:

@@ -20,6 +20,7 @@ from zenoh_conformance.talking.budget import KEPT, Budgets
 from zenoh_conformance.talking.silences import Silences
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.programs.processes import Program
 from zenoh_harness.run.attempt.limiter import Limiter
 from zenoh_harness.run.attempt.scenes import Facts, Overtime, Pause, Stage
 from zenoh_harness.run.attempt.suspension import SUSPENDED, Watch
@@ -72,6 +73,8 @@ class AttemptOutcome:
     """Which of two readings the target follows, where the case could tell."""
     before: str = ""
     """How the target was found by the last look before it."""
+    wrote: tuple[str, ...] = ()
+    """The last lines that the target wrote during it, if it did not hold; others may have run beside it."""
     asked: int = 0
     """How many queries it asked to fence what it said."""
     watch: Watch | None = None
@@ -115,11 +118,14 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
         stage, watch = _stage(item, conditions, number), Watch.of(conditions.node)
+        program = conditions.node.program if isinstance(conditions.node.program, Program) else None
+        written = program.written() if program else ()
         with conditions.budgets.one() as stage.budget:
             outcome = _performed(item, stage)
         if number > 1:  # it recovered during the first one
             watch = replace(watch, recovers=False)
-        outcome = unless_suspended(replace(outcome, watch=watch))
+        wrote = program.lines_since(written) if program and not outcome.held else ()
+        outcome = unless_suspended(replace(outcome, watch=watch, wrote=wrote))
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
     return replace(outcome, before=conditions.found)

@@ -49,6 +49,8 @@ class Decision:
 
     beside: tuple[str, ...] = ()
     """The laws that the target broke on the connection of the finding, in the same attempt."""
+    wrote: tuple[str, ...] = ()
+    """The last lines that the target wrote during the attempt that shows it."""
     left_out: bool = False
     """Whether nobody looked, because there was no time; the cause says so."""
 
@@ -92,6 +94,7 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
         reading=AS_WRITTEN if red.findings and red.findings[0].follows else red.reading,
         before=red.before,
         beside=_beside(red),
+        wrote=red.wrote,
     )
 
 

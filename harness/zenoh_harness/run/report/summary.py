@@ -173,6 +173,7 @@ def finding_json(fault: TargetFault) -> dict[str, Any]:
         "elsewhere": fault.elsewhere,
         "rate": fault.rate,
         "places": len(fault.judgements),
+        "target_wrote": fault.wrote,
         "repeat": one.repeat,
         "evidence": one.evidence,
     }
@@ -270,6 +271,7 @@ def _rows(fault: TargetFault, folder: Path) -> Iterator[tuple[str, str]]:
     yield "check", one.key.check if one.key.check != one.key.requirement else ""
     yield "with", _values(fault)
     yield from places_rows(fault)
+    yield "log", fault.said
     yield "script", str(one.details.get("script") or "")
     yield "evidence", f"{folder / one.evidence} (and .script, for zconform replay)" if one.evidence else ""
     yield "repeat", one.repeat
