@@ -280,8 +280,11 @@ def interest(of: Exchange, one: VectorInSession, asked: Interest, says: Says) ->
     return fault or ("" if told else f"the token {key!r} is not told")
 
 
-def _no_interest(of: Exchange, asked: Interest, says: Says) -> str:
-    """After the end of an interest no token is told."""
+def _no_interest(of: Exchange, asked: Interest, says: Says) -> str | None:
+    """After the end of an interest no token is told, unless the node tells those without an interest, too."""
+    if _tells_token(of):
+        says()
+        return None
     of.near.us.say(Interest(id=asked.id, mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS)))
     of.near.us.fence()
     if not _tells_token(of):
