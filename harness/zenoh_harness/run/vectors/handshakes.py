@@ -41,6 +41,8 @@ def answer_in_handshake(us: Dialogue, one: VectorInSession) -> VectorAnswer:
     """Return the answer of a responder on a fresh link."""
     message = one.messages[0] if one.messages else None
     try:
+        if one.kind == "Init" and message is not None and is_small(message):
+            return not_played("its batch size is one that a node may refuse, which judges nothing")
         if one.kind == "Init":
             us.send(one.vector.data)
             return _after_init(us, one, message)
@@ -102,9 +104,13 @@ def _answer(us: Dialogue, kind: type[Any]) -> tuple[Any, str]:
 
 
 def may_decline(init: Init) -> bool:
-    """Whether a node may refuse a well-formed InitSyn: another version, a small batch, what only some nodes do."""
-    is_small = init.batch_size is not None and init.batch_size < SMALL
-    return init.version != 9 or is_small or any(not isinstance(ext, NEGOTIATED) for ext in init.exts)
+    """Whether a node may refuse a well-formed InitSyn: another version, what only some nodes do."""
+    return init.version != 9 or any(not isinstance(ext, NEGOTIATED) for ext in init.exts)
+
+
+def is_small(init: Init) -> bool:
+    """Whether the batch size of an InitSyn is one that a node may find too small."""
+    return init.batch_size is not None and init.batch_size < SMALL
 
 
 def _beyond(init: Init, ack: Init) -> str:
