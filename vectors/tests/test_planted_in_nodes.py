@@ -8,10 +8,10 @@ from mutation.engine import Mutant
 
 SHOWN = {
     "push/put-payload: another value": "router",
-    "reply/response-request-id: another value": "router",
+    "reply/reply-id: another id": "router",
     "declarations/undeclare-subscriber-id: another id": "router",
     "declarations/token-id: another id": "router",
-    "primitives/vle-seven-bits: high group first": "receiver",
+    "push/del-id: another id": "receiver",
 }
 
 

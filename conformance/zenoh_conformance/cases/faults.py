@@ -103,15 +103,15 @@ def is_told(verdict: Verdict) -> bool:
 
 def faults(judgements: Iterable[Judgement]) -> list[TargetFault]:
     """The faults that no list excuses: what makes a plain session fail first, then by verdict, and in each what tells most."""
-    return _folded(one for one in judgements if is_told(one.verdict))
+    return _fold(one for one in judgements if is_told(one.verdict))
 
 
 def known_faults(judgements: Iterable[Judgement]) -> list[TargetFault]:
     """The faults all of whose places are listed."""
-    return _folded(one for one in judgements if one.verdict is Verdict.KNOWN)
+    return _fold(one for one in judgements if one.verdict is Verdict.KNOWN)
 
 
-def _folded(judgements: Iterable[Judgement]) -> list[TargetFault]:
+def _fold(judgements: Iterable[Judgement]) -> list[TargetFault]:
     return sorted((TargetFault(tuple(_told_first(alike))) for alike in by_cause([*judgements])), key=_order)
 
 

@@ -153,7 +153,7 @@ def draw_rows(dimensions: Dimensions, seed: int) -> tuple[Row, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class PairCoverage:
     """What the rows of one depth have."""
 
     rows: int
@@ -165,11 +165,11 @@ class Coverage:
     """All that there are."""
 
 
-def coverage_of(dimensions: Dimensions, depth: str) -> Coverage:
+def coverage_of(dimensions: Dimensions, depth: str) -> PairCoverage:
     """Count the rows of a depth and what they have of all combinations."""
     rows, strength = rows_of(dimensions, depth), STRENGTH[depth]
     every = len(_combinations_of([each.values for each in dimensions], strength))
-    return Coverage(len(rows), strength, combinations_in(rows, strength), every)
+    return PairCoverage(len(rows), strength, combinations_in(rows, strength), every)
 
 
 # -- the fewest circumstances

@@ -1,4 +1,4 @@
-"""Bits that a page reserves and calls zero, where whoever writes them is the one who chose them.
+"""Bits that a page reserves and calls zero, in messages whose sender has chosen them itself.
 
 The QoS of a network message is left out: a router passes the bits on that it got. A bit without a meaning that no page calls
 zero (bit 6 of CLOSE) is a remark of `explain`.

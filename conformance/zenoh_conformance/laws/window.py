@@ -92,7 +92,7 @@ class Window(Handshake):
     # -- steps
 
     def on_frame(self, seen: Seen, frame: Frame) -> None:
-        lane = self._numbered(seen, frame.sn)
+        lane = self._note_number(seen, frame.sn)
         if lane is not None:
             self._leave(seen, lane)
             lane.broken = False
@@ -100,7 +100,7 @@ class Window(Handshake):
     def on_fragment(self, seen: Seen, fragment: Fragment) -> None:
         before = self.lanes.get((seen.sender, seen.channel or (True, 5)))
         last = before.last if before is not None else None
-        lane = self._numbered(seen, fragment.sn)
+        lane = self._note_number(seen, fragment.sn)
         if lane is None:
             return
         if fragment.exts.get(Drop) is not None:
@@ -129,7 +129,7 @@ class Window(Handshake):
 
     # -- numbers
 
-    def _numbered(self, seen: Seen, sn: int) -> Lane | None:
+    def _note_number(self, seen: Seen, sn: int) -> Lane | None:
         """Judge a number against the window, and move it. Returns the lane; None where nothing is judged."""
         if not self.is_judged or seen.channel is None:
             return None

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from zenoh_conformance.cases.interest.snapshots import tells_who_asks_nothing
+from zenoh_conformance.cases.interest.telling import tells_who_asks_nothing
 from zenoh_conformance.messages import (
     Declare,
     DQueryable,

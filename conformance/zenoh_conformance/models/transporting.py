@@ -49,7 +49,7 @@ CHANNELS: Final[Sequence[Channel]] = ((True, 5), (False, 5), (True, 2), (False, 
 """(reliable, priority)."""
 
 
-class Said(NamedTuple):
+class Publication(NamedTuple):
     """How one publication is said."""
 
     channel: Channel
@@ -63,7 +63,7 @@ class Said(NamedTuple):
 
 
 channels = st.sampled_from(CHANNELS)
-said = st.builds(Said, channels, st.sampled_from((4, 40, 900)), st.integers(1, 4), st.booleans(), st.booleans())
+said = st.builds(Publication, channels, st.sampled_from((4, 40, 900)), st.integers(1, 4), st.booleans(), st.booleans())
 
 
 class Transporting(RuleBasedStateMachine):
@@ -99,9 +99,9 @@ class Transporting(RuleBasedStateMachine):
     # -- steps
 
     @rule(several=st.lists(said, min_size=1, max_size=5))
-    def say(self, several: list[Said]) -> None:
+    def say(self, several: list[Publication]) -> None:
         """Publish, divided as drawn."""
-        batches = self.divided([each._replace(channel=self.settled(each.channel)) for each in several])
+        batches = self.divide([each._replace(channel=self.channel_of(each.channel)) for each in several])
         for batch in batches:
             self.publisher.us.send(*batch)
         whole = all(len(batch) == 1 for batch in batches) and any(isinstance(batch[0], Fragment) for batch in batches)
@@ -110,7 +110,7 @@ class Transporting(RuleBasedStateMachine):
     @rule(one=channels, other=channels)
     def say_in_turn(self, one: Channel, other: Channel) -> None:
         """Fragments of two channels in turn make two messages."""
-        pair = {self.settled(one), self.settled(other)}
+        pair = {self.channel_of(one), self.channel_of(other)}
         chains = [self.pieces(channel, self.value(channel, 300), 3) for channel in sorted(pair)]
         for piece in chain.from_iterable(zip(*chains, strict=True)):
             self.publisher.us.send(piece)
@@ -119,7 +119,7 @@ class Transporting(RuleBasedStateMachine):
     @rule(priority=st.sampled_from((5, 2)), lost=st.integers(0, 2))
     def lose(self, priority: int, lost: int) -> None:
         """A fragment of best effort is lost: the message is, too. Without markers nobody can tell which one the first or last was."""
-        channel = self.settled((False, priority))
+        channel = self.channel_of((False, priority))
         lost = lost if channel in self.may_skip else max(lost, 1)  # the first number of a channel is used
         us = self.publisher.us
         if lost == 1 or us.patch == 0:  # what is left would make a message
@@ -136,7 +136,7 @@ class Transporting(RuleBasedStateMachine):
     @rule(channel=channels)
     def give_up(self, channel: Channel) -> None:
         """A message is given up with Drop."""
-        settled, us = self.settled(channel), self.publisher.us
+        settled, us = self.channel_of(channel), self.publisher.us
         *pieces, last = self.pieces(settled, self.fresh(300), 3)
         lane = [] if settled[1] == sane.DEFAULT_PRIORITY else [sane.lane(settled[1])]
         for piece in (*pieces, replace(last, more=True)):
@@ -147,7 +147,7 @@ class Transporting(RuleBasedStateMachine):
     @rule(channel=channels, count=st.integers(1, 20))
     def leave_numbers_out(self, channel: Channel, count: int) -> None:
         """Numbers may be left out, by less than half the range."""
-        settled = self.settled(channel)
+        settled = self.channel_of(channel)
         if settled in self.may_skip:
             self.may_skip.discard(settled)
             for _ in range(count):
@@ -184,7 +184,7 @@ class Transporting(RuleBasedStateMachine):
 
     # -- what is said
 
-    def settled(self, channel: Channel) -> Channel:
+    def channel_of(self, channel: Channel) -> Channel:
         """The channel, or that of the default lane where no lanes are settled."""
         return (
             channel if self.publisher.has_lanes and self.subscriber.has_lanes else (channel[0], sane.DEFAULT_PRIORITY)
@@ -209,7 +209,7 @@ class Transporting(RuleBasedStateMachine):
         message = push(self.publisher, "k", value, priority)
         return in_pieces(self.publisher, message, count, reliable=reliable, priority=priority)
 
-    def divided(self, several: Sequence[Said]) -> list[list[Any]]:
+    def divide(self, several: Sequence[Publication]) -> list[list[Any]]:
         """Batches of transport messages; a FRAGMENT is the last of its batch."""
         batches: list[list[Any]] = []
         for each in several:

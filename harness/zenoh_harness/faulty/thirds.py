@@ -89,7 +89,7 @@ fault(
 )
 fault(
     "asks-who-is-complete-elsewhere",
-    "Asks, for AllComplete, who has a queryable that matches and a complete one of any key.",
+    "Asks, for AllComplete, each session with a queryable that matches and a complete one of any key.",
     targets=lambda node, base, link, request, key: [
         other
         for other in node.others(link)

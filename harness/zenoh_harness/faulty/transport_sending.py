@@ -121,7 +121,7 @@ class _Chains(Reference):
         raise NotImplementedError
 
 
-def _unmarked(piece: Fragment) -> Fragment:
+def _without_marks(piece: Fragment) -> Fragment:
     return replace(piece, exts=Exts(ext for ext in piece.exts if not isinstance(ext, First)))
 
 
@@ -130,7 +130,7 @@ def _in_lane(piece: Fragment, priority: int) -> Fragment:
     return replace(piece, exts=Exts((sane.lane(priority), *kept)))
 
 
-def _shifted(node, link, pieces, channel, middle: Callable[[int], Iterator[Any]]) -> Iterator[Any]:
+def _with_a_gap(node, link, pieces, channel, middle: Callable[[int], Iterator[Any]]) -> Iterator[Any]:
     """The first piece, the messages of `middle` from the next number on, and the other pieces behind them."""
     mask, sn = node.sn_mask(link), pieces[0].sn
     yield pieces[0]
@@ -163,12 +163,12 @@ CHAINS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "puts-a-frame-into-chains": (
         "law/nothing-between-fragments",
         "Sends a FRAME of the same channel between the fragments of a message",
-        lambda node, link, pieces, channel: _shifted(node, link, pieces, channel, lambda sn: iter((_frame(sn, channel),))),
+        lambda node, link, pieces, channel: _with_a_gap(node, link, pieces, channel, lambda sn: iter((_frame(sn, channel),))),
     ),
     "puts-a-chain-into-chains": (
         "law/nothing-between-fragments",
         "Sends another message in fragments of the same channel between the fragments of a message",
-        lambda node, link, pieces, channel: _shifted(
+        lambda node, link, pieces, channel: _with_a_gap(
             node, link, pieces, channel, lambda sn: _second_chain(sn, node.sn_mask(link), channel)
         ),
     ),
@@ -180,7 +180,7 @@ CHAINS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "marks-no-first-fragment-from-the-third-on": (
         "law/first-fragments-are-marked",
         "Marks the first fragments of two messages of a channel, and no later ones",
-        lambda pieces, number: pieces if number < 3 else map(_unmarked, pieces),
+        lambda pieces, number: pieces if number < 3 else map(_without_marks, pieces),
     ),
     "ends-chains-at-their-first-fragment": (
         "law/more-until-last",

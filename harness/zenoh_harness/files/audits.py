@@ -20,8 +20,8 @@ from zenoh_conformance.judging.readings import verdict_of
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.connection import MOST_PENDING, TOO_LONG, Seen
 from zenoh_conformance.reading.conversation import Conversation, Happened, Side
-from zenoh_conformance.reading.located import located
 from zenoh_conformance.reading.pieces import LARGEST
+from zenoh_conformance.reading.place_in_frame import place_in_frame
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files import pcap
 from zenoh_harness.files.pcap import Packet
@@ -146,7 +146,7 @@ class _Nodes:
         known = requirements().get(finding.requirement)
         event = finding.event
         address = self._address(finding.connection, finding.sender)
-        place = located(finding.raw or (event.data if event else b""), finding.within)
+        place = place_in_frame(finding.raw or (event.data if event else b""), finding.within)
         return Charge(
             node=self._zids.get((finding.connection, finding.sender), address), address=address,
             role=finding.sender.value, requirement=finding.requirement, law=law.id,

@@ -141,7 +141,7 @@ def run(scan: Scan, category: str) -> dict[str, Any]:
 def result(alert: Alert, index: int, number: int = 1) -> dict[str, Any]:
     """Return the SARIF result of an alert; `number`: which one of those that are first shown by the same check, from 1."""
     place = {"artifactLocation": {"uri": alert.place.uri}, "region": {"startLine": alert.place.line}}
-    related = sarif.related(alert.judgements, lambda _one: place)
+    related = sarif.related_locations(alert.judgements, lambda _one: place)
     return {
         "ruleId": alert.requirement,
         "ruleIndex": index,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from zenoh_harness.files.faults import FileFault, unreadable
-from zenoh_harness.files.unpacking import BENT, unpacked
+from zenoh_harness.files.unpacking import BENT, open_unpacked
 
 PCAP: Final = {b"\xd4\xc3\xb2\xa1": ("<", 1_000), b"\xa1\xb2\xc3\xd4": (">", 1_000),
                b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1)}  # fmt: skip
@@ -65,7 +65,7 @@ class Capture:
     def __iter__(self) -> Iterator[Packet]:
         """Yield the packets, in order. Raises FileFault if the file is no capture or cannot be read."""
         try:
-            with unpacked(self.path) as source:
+            with open_unpacked(self.path) as source:
                 yield from self.packets(source)
         except EOFError:
             self.cut = "the compressed file ends too early"

@@ -149,7 +149,7 @@ def result(judgement: Judgement, index: int) -> dict[str, Any]:
 def result_of_finding(fault: TargetFault, index: int) -> dict[str, Any]:
     """Return the SARIF result of a finding: that of its first judgement, with all places."""
     made = result(fault.first, index)
-    others = related(fault.judgements, lambda one: _location(one, "")["physicalLocation"])
+    others = related_locations(fault.judgements, lambda one: _location(one, "")["physicalLocation"])
     return made | {
         "ruleId": fault.requirement,
         **({"relatedLocations": others} if others else {}),
@@ -176,7 +176,9 @@ def places(judgements: Iterable[Judgement]) -> list[Judgement]:
     return list(seen.values())
 
 
-def related(judgements: Sequence[Judgement], physical: Callable[[Judgement], dict[str, Any]]) -> list[dict[str, Any]]:
+def related_locations(
+    judgements: Sequence[Judgement], physical: Callable[[Judgement], dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Return the other checks in which the finding of the first judgement shows, as related locations."""
     return [
         {

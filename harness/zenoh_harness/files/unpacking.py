@@ -19,15 +19,15 @@ BENT: Final = (gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 """What a reader of a damaged compressed file raises; of one that is cut off, EOFError."""
 
 
-def unpacked(path: Path) -> IO[bytes]:
-    """Return the open file, which is unpacked while it is read if it is compressed. Raises OSError."""
+def open_unpacked(path: Path) -> IO[bytes]:
+    """Return the open file, which is open_unpacked while it is read if it is compressed. Raises OSError."""
     with regular(path).open("rb") as source:
         opener = _opener(source.read(6))
     return regular(path).open("rb") if opener is None else opener(path, "rb")
 
 
 def inside(data: bytes, size: int = 4) -> bytes:
-    """Return the first bytes of compressed content; nothing for content that cannot be unpacked or is not compressed."""
+    """Return the first bytes of compressed content; nothing for content that cannot be open_unpacked or is not compressed."""
     opener = _opener(data)
     if opener is None:
         return b""

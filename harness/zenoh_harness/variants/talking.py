@@ -248,7 +248,7 @@ def stamps_what_it_passes_on(
 row(
     "tells-who-asks-nothing",
     "Tells each session of all declarations, also one without an interest, from its beginning on.",
-    permitted="declarations: who has an interest is told; no page says that nobody else is",
+    permitted="declarations: a session with an interest is told; no page says that no other is",
     unjudged={"interest-*": "what is told need not answer an interest"},
     told_of=lambda node, link: node.others(link),
     on_live=after(

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files.pcap import is_capture
-from zenoh_harness.files.unpacking import BENT, unpacked
+from zenoh_harness.files.unpacking import BENT, open_unpacked
 
 from .audit import AuditRow, Listener, counted_rows
 from .captures import capture_id
@@ -133,7 +133,7 @@ def arrived(folder: Path, settled: float = SETTLED) -> list[str]:
 def kind_of(path: str) -> str:
     """`capture`, `results`, or `other` for what is left alone."""
     try:
-        with unpacked(Path(path)) as source:
+        with open_unpacked(Path(path)) as source:
             head = source.read(64)
     except (OSError, EOFError, *BENT):
         return "other"

@@ -22,7 +22,7 @@ from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.flows import flow_key
 from zenoh_harness.files.packets import IpFragment, Unit, opened
 from zenoh_harness.files.pcap import PCAP, PCAPNG, Capture, is_capture
-from zenoh_harness.files.unpacking import BENT, unpacked
+from zenoh_harness.files.unpacking import BENT, open_unpacked
 
 PLACES: Final = 40
 """Bits of a place that number the packet; those above number the file."""
@@ -100,7 +100,7 @@ def in_order(paths: Iterable[str]) -> list[str]:
 
     def began(path: str) -> tuple[int, str]:
         try:
-            with unpacked(Path(path)) as source:
+            with open_unpacked(Path(path)) as source:
                 first = next(Capture(Path(path)).packets(source), None)
         except (FileFault, OSError, EOFError, *BENT):
             first = None
@@ -229,7 +229,7 @@ def scattered(packed: bytes) -> Iterator[PacketRow]:
 
 def _source(span: Span) -> IO[bytes]:
     if span.end < 0 and not span.begin:
-        return unpacked(Path(span.path))
+        return open_unpacked(Path(span.path))
     source = Path(span.path).open("rb")  # noqa: SIM115 - closed by the part that is made of it
     return io.BufferedReader(_Part(source, span), 1 << 18)
 
@@ -315,7 +315,7 @@ def captures(places: Iterable[Path]) -> list[str]:
 
 def _is_capture(file: Path) -> bool:
     try:
-        with unpacked(file) as source:
+        with open_unpacked(file) as source:
             return is_capture(source.read(4))
     except (OSError, EOFError, *BENT):
         return False

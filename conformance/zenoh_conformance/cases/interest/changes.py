@@ -7,7 +7,8 @@ from zenoh_conformance.cases.routing.plain import KINDS, ROUTES
 from zenoh_conformance.messages import Declare, InterestMode, InterestOptions
 from zenoh_conformance.talking import Scene, parties
 
-from .snapshots import BOTH, OPTION, TAKEN_BACK, declares, is_final, waits_for, who_asks_is_told
+from .snapshots import who_asks_is_told
+from .telling import BOTH, OPTION, TAKEN_BACK, declares, is_final, waits_for
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=KINDS)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.interest.snapshots import waits_for, who_asks_is_told
+from zenoh_conformance.cases.interest.snapshots import who_asks_is_told
+from zenoh_conformance.cases.interest.telling import waits_for
 from zenoh_conformance.messages import Declare, DToken, Interest, InterestMode, InterestOptions, UToken
 from zenoh_conformance.reading.names import undeclared_key
 from zenoh_conformance.talking import Party, Scene, parties

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.interest.snapshots import is_final, who_asks_is_told
+from zenoh_conformance.cases.interest.snapshots import who_asks_is_told
+from zenoh_conformance.cases.interest.telling import is_final
 from zenoh_conformance.cases.push.delivery import a_number_of_the_sender_names_the_key
 from zenoh_conformance.messages import (
     Declare,

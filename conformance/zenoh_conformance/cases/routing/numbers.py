@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.interest.snapshots import waits_for
+from zenoh_conformance.cases.interest.telling import waits_for
 from zenoh_conformance.cases.push.delivery import (
     a_number_of_the_receiver_is_its_own,
     a_number_of_the_sender_names_the_key,

@@ -6,7 +6,8 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
-from zenoh_conformance.cases.interest.snapshots import waits_for, who_asks_is_told
+from zenoh_conformance.cases.interest.snapshots import who_asks_is_told
+from zenoh_conformance.cases.interest.telling import waits_for
 from zenoh_conformance.cases.push.delivery import SIZES
 from zenoh_conformance.messages import Del, Err, InterestMode, InterestOptions, Put, Reply, sane
 from zenoh_conformance.primitives import Encoding

@@ -338,7 +338,10 @@ class Player:
             sessions.reader.say(
                 Interest(id=sessions.reader.new_id(), mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS))
             )
-            sessions.reader.fence()
+            try:
+                sessions.reader.fence()
+            except Deviation as deviation:
+                return [not_played(f"the session that observes does not work: {deviation}")] * len(group)
             of = Exchange(Hearing(sessions.writer), Hearing(sessions.reader))
             for scope in {scope for one in group for scope in one.scopes}:
                 of.near.note_own(DKeyExpr(expr_id=scope, key=WireExpr(suffix=scope_key(scope))))
