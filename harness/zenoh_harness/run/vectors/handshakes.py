@@ -30,6 +30,9 @@ from zenoh_harness.run.vectors.standing import MOST_SN, VectorInSession
 SMALL: Final = 2048
 """A batch size that a node may find too small."""
 
+YEAR: Final = 366 * 24 * 3600 * 1000
+"""Milliseconds of the longest lease that is said."""
+
 SHORT: Final = 2.0
 """Seconds of a lease that may be over before a session was looked at."""
 
@@ -50,6 +53,8 @@ def answer_in_handshake(us: Dialogue, one: VectorInSession) -> VectorAnswer:
         if message is not None:
             if message.initial_sn > MOST_SN:
                 return not_played("its sequence number is beyond the resolution")
+            if message.lease * (1000 if message.lease_in_seconds else 1) > YEAR:
+                return not_played("its lease is longer than a year, which nobody can see a node keep")
             us.initial_sn = message.initial_sn
         us.send(with_cookie(one, ack.cookie or b""))
         return _after_open(us, one, message)
