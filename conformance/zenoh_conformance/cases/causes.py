@@ -161,7 +161,7 @@ def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement
         if _is_law(one):
             laws[one.key.role, one.key.profile, one.key.check].append(one)
     for one in judgements:
-        for beside in one.details.get("beside", ()):
+        for beside in one.details.get("laws_beside", ()):
             for law in laws[one.key.role, one.key.profile, beside]:
                 is_unread = beside == WhatIsSaidDecodes.id and is_loss(found(one))
                 if is_unread or _is_told_by(found(one), str(found(law).get("path", ""))):

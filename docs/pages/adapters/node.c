@@ -18,6 +18,7 @@
 enum { INIT = 1, OPEN, CLOSE, KEEP_ALIVE, FRAME, QUERY = 3, RESPONSE_FINAL = 0x1a, REQUEST = 0x1c };
 enum { UNSUPPORTED = 1, INVALID, EXPIRED = 5, TO_SELF = 7 };
 enum { A = 0x20, S = 0x40, T = 0x40, R = 0x20, Z = 0x80, MANDATORY = 0x10, OUR_LEASE = 10 };
+enum { NODE_ID = 1 << 3, TARGET = 1 << 4 }; /* mandatory extensions of REQUEST, as bits of their ids: nothing here depends on them */
 
 typedef struct { const uint8_t *at, *end; int bad; } Reader;
 typedef struct { int link, opened; uint8_t cookie[16]; uint32_t mask, sn; uint64_t lease; } Session;
@@ -41,10 +42,10 @@ static const uint8_t *skip(Reader *r, uint64_t n) { /* n bytes, and where they s
     return here;
 }
 
-static int extensions(Reader *r, unsigned header) { /* none is known here: 0 for one that may not be skipped */
+static int extensions(Reader *r, unsigned header, unsigned known) { /* 0 for a mandatory one whose id is no bit of `known` */
     for (int more = header & Z; more && !r->bad;) {
         unsigned ext = byte(r);
-        if (ext & MANDATORY || (ext >> 5 & 3) == 3) return 0;
+        if ((ext & MANDATORY && !(known >> (ext & 0xf) & 1)) || (ext >> 5 & 3) == 3) return 0;
         if ((ext >> 5 & 3) == 1) vle(r);
         if ((ext >> 5 & 3) == 2) skip(r, vle(r));
         more = ext & Z;
@@ -76,7 +77,7 @@ static void on_init(Session *s, Reader *r, unsigned header) {
     static const uint8_t zero[16], ours[] = {0x66, 0x65, 0x72, 0x7a};
     if (header & S) { resolution = byte(r) & 0x0f; batch = byte(r); batch |= byte(r) << 8; }
     if (!r->bad && version != 9) refuse(s, UNSUPPORTED);
-    if (r->bad || header & A || (packed & 3) == 3 || !extensions(r, header)) refuse(s, INVALID);
+    if (r->bad || header & A || (packed & 3) == 3 || !extensions(r, header, 0)) refuse(s, INVALID);
     if (!memcmp(zid, zero, 1 + (packed >> 4))) refuse(s, INVALID);
     if (packed >> 4 == 3 && !memcmp(zid, ours, 4)) refuse(s, TO_SELF);
     if ((resolution & 3) > 2) resolution = (resolution & ~3u) | 2; /* we count in 32 bits, and take what is less */
@@ -94,7 +95,7 @@ static void on_open(Session *s, Reader *r, unsigned header) {
     s->lease = vle(r) * (header & T ? 1000 : 1);
     uint64_t sn = vle(r), size = vle(r);
     const uint8_t *cookie = skip(r, size);
-    if (r->bad || header & A || !s->mask || sn > s->mask || !extensions(r, header)) refuse(s, INVALID);
+    if (r->bad || header & A || !s->mask || sn > s->mask || !extensions(r, header, 0)) refuse(s, INVALID);
     if (size != sizeof s->cookie || memcmp(cookie, s->cookie, size)) refuse(s, INVALID);
     uint8_t ack[16] = {OPEN | A | T, OUR_LEASE};
     s->sn = (uint32_t)getpid() & s->mask;
@@ -106,11 +107,11 @@ static void on_query(Session *s, Reader *r, unsigned header) { /* nobody serves 
     uint64_t id = vle(r);
     vle(r); /* the number of a key, and what follows it */
     if (header & A) skip(r, vle(r));
-    if (!extensions(r, header)) refuse(s, INVALID);
+    if (!extensions(r, header, NODE_ID | TARGET)) refuse(s, INVALID);
     unsigned query = byte(r);
     if (query & A) vle(r);
     if (query & S) skip(r, vle(r));
-    if ((query & 0x1f) != QUERY || !extensions(r, query)) refuse(s, INVALID);
+    if ((query & 0x1f) != QUERY || !extensions(r, query, 0)) refuse(s, INVALID);
     uint8_t over[32] = {FRAME | R}, *at = put(over + 1, s->sn);
     *at++ = RESPONSE_FINAL;
     say(s, over, (size_t)(put(at, id) - over));
@@ -118,7 +119,7 @@ static void on_query(Session *s, Reader *r, unsigned header) { /* nobody serves 
 }
 
 static void on_frame(Session *s, Reader *r, unsigned header) {
-    if (vle(r) > s->mask || !extensions(r, header)) refuse(s, INVALID);
+    if (vle(r) > s->mask || !extensions(r, header, 0)) refuse(s, INVALID);
     while (r->at < r->end && (*r->at & 0x1f) > 0x18) {
         unsigned inner = byte(r);
         if ((inner & 0x1f) == REQUEST) on_query(s, r, inner);
@@ -132,7 +133,7 @@ static void on_batch(Session *s, const uint8_t *bytes, size_t n) {
         if (id == CLOSE) exit(0);
         if (!s->opened && id == INIT && !s->mask) on_init(s, &r, header);
         else if (!s->opened && id == OPEN) on_open(s, &r, header);
-        else if (s->opened && id == KEEP_ALIVE && extensions(&r, header)) continue;
+        else if (s->opened && id == KEEP_ALIVE && extensions(&r, header, 0)) continue;
         else if (s->opened && id == FRAME) on_frame(s, &r, header);
         else refuse(s, INVALID);
     }

@@ -121,7 +121,7 @@ def test_two_laws_that_meet_in_a_small_profile_are_two_faults() -> None:
     assert len(faults([*small, replace(one, details={})])) == 2
 
 
-BESIDE = {"beside": ["law/forwarded-qos"]}
+BESIDE = {"laws_beside": ["law/forwarded-qos"]}
 NAMED = finding(path="push.exts.qos.block", expected="what was received", got="none")
 
 
@@ -163,7 +163,7 @@ def test_a_message_that_is_missed_came_with_a_wrong_field_by_which_it_is_known(f
 def test_what_cannot_be_read_may_be_what_a_check_missed() -> None:
     unread = finding(path="lowlatency", why="what was said is no message")
     missed = finding(path="the session works", expected="ResponseFinal", got="silence")
-    case = red("a/b", QUERY, cause="c", details={**missed["details"], "beside": ["law/what-is-said-decodes"]})
+    case = red("a/b", QUERY, cause="c", details={**missed["details"], "laws_beside": ["law/what-is-said-decodes"]})
 
     assert heads(case, red("law/what-is-said-decodes", WHOLE, **unread)) == {WHOLE}
 
@@ -214,7 +214,7 @@ def test_a_second_final_is_one_fault_with_what_counts_them() -> None:
         **finding(path="response_final", expected="one ResponseFinal", got="a second one"),
     )
     case = red("a/b", QUERY, **finding(path="the answers", expected="one ResponseFinal", got="2"))
-    case = replace(case, details={**case.details, "beside": ["law/one-final"]})
+    case = replace(case, details={**case.details, "laws_beside": ["law/one-final"]})
 
     assert len(faults([law, case])) == 1
 
@@ -240,7 +240,7 @@ def test_a_refusal_with_any_reason_is_one_kind_of_refusal() -> None:
 
 def test_a_field_that_is_named_comes_before_what_is_said_in_words() -> None:
     words = red("a/b", QUERY, **finding(path="the value", expected="31", got="30"))
-    words = replace(words, details={**words.details, "beside": ["law/x"]})
+    words = replace(words, details={**words.details, "laws_beside": ["law/x"]})
     law = red("law/x", PUSH, **finding(path="push.put.payload", expected="what was received", got="another"))
 
     assert heads(*[words] * 3, law) == {PUSH}

@@ -49,7 +49,7 @@ def test_the_template_is_right_in_all_that_it_does(tmp_path):
     [
         ("memcmp(cookie, s->cookie, size)", "!cookie", "establishment-cookie/a-changed-cookie-is-refused"),
         ("version != 9", "version > 999", "establishment-init/an-unknown-version-is-closed"),
-        ("ext & MANDATORY || ", "", "establishment-extensions/an-unknown-mandatory-extension-of-open-is-refused"),
+        ("ext & MANDATORY && ", "0 && ", "establishment-extensions/an-unknown-mandatory-extension-of-open-is-refused"),
         ("!s->mask || sn > s->mask", "(!s->mask && sn)", "establishment-open/an-initial-number-past-the-edge-is-refused"),
     ],
     ids=["cookie", "version", "mandatory", "initial-number"],

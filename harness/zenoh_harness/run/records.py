@@ -100,7 +100,7 @@ class Records:
         health = {"health": {"before": decision.before, "after": decision.after}} if looked else {}
         script = {"script": decision.script} if decision.script else {}
         wrote = {"wrote": list(decision.wrote)} if decision.wrote and not decision.verdict.is_quiet else {}
-        beside = {"beside": list(decision.beside)} if decision.beside and not decision.verdict.is_quiet else {}
+        beside = {"laws_beside": list(decision.beside)} if decision.beside and not decision.verdict.is_quiet else {}
         return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script, **health, **beside, **wrote}
 
     @property
