@@ -286,10 +286,7 @@ class Dialogue(Speaker):
 
     def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""
-        expired = self._left >= self.lease and got in ("link shut", "link reset", "Close(EXPIRED)")
-        # Before OPEN no lease runs, and a case that falls silent wants to see the end.
-        live = self.fenced or self.their_open is not None
-        if live and not self.mute and (expired or (self.overslept and got.startswith(("link ", "Close(")))):
+        if self.ended_for_our_silence(got):
             step = OVERSLEPT
         raise Deviation(
             Finding(
@@ -297,6 +294,13 @@ class Dialogue(Speaker):
                 path=step, expected=expected, got=got, why=why, end=self.end(), is_work=is_work,
             )
         )  # fmt: skip
+
+    def ended_for_our_silence(self, got: str) -> bool:
+        """Whether what came is the end of a live session in which we were silent for longer than our lease, and not on purpose."""
+        expired = self._left >= self.lease and got in ("link shut", "link reset", "Close(EXPIRED)")
+        # Before OPEN no lease runs, and a case that falls silent wants to see the end.
+        live = self.fenced or self.their_open is not None
+        return live and not self.mute and (expired or (self.overslept and got.startswith(("link ", "Close("))))
 
     def require(self, holds: bool, *, expected: object, got: object, step: str = "", why: str = "") -> None:
         """Deviate unless it holds."""

@@ -25,7 +25,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.connection import ConnectionDecoder, priority_of
-from zenoh_conformance.reading.conversation import Connection, Event, Happened
+from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened
 from zenoh_conformance.reading.fragments import fragment
 from zenoh_conformance.reading.pieces import Pieces
 from zenoh_conformance.reading.terms import SessionTerms
@@ -89,6 +89,11 @@ class Speaker(SessionTerms):
             elif isinstance(seen.message, Close):
                 self.left = True
         self.wire.send(data)
+
+    @property
+    def prefix(self) -> int:
+        """The bytes of the length before each batch of ours on this link now; none on datagrams."""
+        return self._decoder.directions[self.wire.side].prefix if self.wire.framing is Framing.STREAM else 0
 
     def framed(self, batch: bytes) -> bytes:
         """A batch as it stands on this link now: length prefix, compression header."""

@@ -25,7 +25,7 @@ from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import Part, Value
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.scripting.binder import Elsewhere, bytes_of_parts, case_of, is_here, judge_script, perform
-from zenoh_harness.scripting.recorder import record
+from zenoh_harness.scripting.recorder import record, with_reason_name
 from zenoh_harness.scripting.shipped import script_cases, shipped_scripts
 
 SAMPLE = """\
@@ -127,21 +127,6 @@ def test_what_passed_passes_again_as_a_script(case):
         perform(script, again)
 
 
-UNTOLD = {
-    "answers-qos-link-with-qos", "answers-unasked-qos", "begins-with-what-it-gives-up", "ignores-close-of-the-link",
-    "is-another-on-every-link", "issues-no-cookie", "keeps-its-own-batch-size", "never-lets-a-session-expire",
-    "raises-the-request-id-resolution", "raises-the-resolution", "reads-a-missing-size-as-64-bit", "refuses-both-of-two",
-    "remembers-what-a-closed-session-declared", "stays-open-after-close", "shows-another-role",
-    "begins-with-a-number-of-the-zenohids", "counts-leases-in-longer-steps", "passes-over-a-close-with-unknown-extensions",
-    "hears-no-close-behind-another-message", "keeps-who-has-published",
-}  # fmt: skip
-"""Those whose fault is a value, or shows in what two messages say together: it takes the check to tell it."""
-
-
-SILENT = "does-not-keep-its-lease"
-"""Its fault is a silence that only the case knows to be too long: the script is held to the case, and not told by a step."""
-
-
 def replayable() -> list[str]:
     """Faulty nodes whose first catcher is a case that a script in memory reaches.
 
@@ -150,37 +135,45 @@ def replayable() -> list[str]:
     cases = all_cases()
     caught = {name: cases.get(one.caught_by[0]) for name, one in all_faulty_nodes().items()}
     reached = [name for name, case in caught.items() if case and quiet(case) and case.role is Side.RESPONDER]
-    return [name for name in reached if name not in ("bakes-the-same-cookie-again", SILENT)]
+    return [name for name in reached if name != "bakes-the-same-cookie-again"]
 
 
 def failing(name):
-    """The script of what a faulty node fails by, its node, and the finding."""
+    """What a faulty node fails by: the case, its parameters, the scene, and the finding."""
     faulty_node = all_faulty_nodes()[name]
     case = all_cases()[faulty_node.caught_by[0]]
-    scene, finding = next(
-        found for parameters in case.parameters if (found := run(case, parameters, faulty_node.node))[1]
+    return next(
+        (case, each, scene, finding)
+        for each in case.parameters
+        for scene, finding in [run(case, each, faulty_node.node)]
+        if finding
     )
-    return scripts.parse(scripts.text(record(scene.conversation, finding=finding))), faulty_node.node, finding
 
 
-@pytest.mark.parametrize("name", [name for name in replayable() if name not in UNTOLD])
-def test_what_failed_deviates_again_as_a_script_and_not_on_the_reference(name):
-    script, node, finding = failing(name)
-    assert script.steps[-1].do == "deviates"
-    with pytest.raises(Deviation) as deviation:
-        perform(script, MemoryScene(script.requirement, node, seed=1))
-    assert deviation.value.finding.cause == finding.cause
-    with suppress(Elsewhere):
-        perform(script, MemoryScene(script.requirement, seed=1))
+def script_of(case, parameters, scene, finding):
+    header = {"check": check_label(case.id, shown_all(parameters)), "requirement": case.requirement}
+    return scripts.parse(scripts.text(record(scene.conversation, header=header, finding=finding)))
 
 
-@pytest.mark.parametrize("name", sorted(UNTOLD))
-def test_what_only_the_check_can_tell_never_passes_as_a_script(name):
-    script, node, finding = failing(name)
-    assert script.steps[-1].do != "deviates"
-    with pytest.raises(Elsewhere, match=re.escape(finding.cause)):
-        perform(script, MemoryScene(script.requirement, node, seed=1))
-    with pytest.raises(Elsewhere):
+def is_told(case, scene, finding):
+    """Whether a step can tell the fault: it is something that came, or a silence where a case does not say how long it may be.
+
+    A value, or what two messages say together, takes the check to tell it.
+    """
+    came = {us.text_of(seen) for us in scene.dialogues for seen in (*us.heard, None)} - {"silence"}
+    return with_reason_name(finding.got) in came or (finding.got == "silence" and not case.timed)
+
+
+@pytest.mark.parametrize("name", replayable())
+def test_what_failed_deviates_again_as_a_script_where_a_step_tells_it_and_not_on_the_reference(name):
+    """Where no step tells it, the steps alone pass on nobody."""
+    case, parameters, scene, finding = failing(name)
+    script = script_of(case, parameters, scene, finding)
+    told = is_told(case, scene, finding)
+    assert (script.steps[-1].do == "deviates") == told
+    with pytest.raises(Deviation if told else Elsewhere, match=re.escape(finding.cause)):
+        perform(script, MemoryScene(script.requirement, all_faulty_nodes()[name].node, seed=1))
+    with suppress(Elsewhere) if told else pytest.raises(Elsewhere):
         perform(script, MemoryScene(script.requirement, seed=1))
 
 
@@ -228,19 +221,13 @@ def breaks_it_again(name, law):
         judge_script(script, MemoryScene(script.requirement, **where))
 
 
-@pytest.mark.parametrize("name", [*replayable(), SILENT])
+@pytest.mark.parametrize("name", replayable())
 def test_a_script_is_held_to_the_check_that_it_was_recorded_of(name):
     """Also where no step tells what the check saw."""
-    faulty_node = all_faulty_nodes()[name]
-    case = all_cases()[faulty_node.caught_by[0]]
-    parameters, (scene, finding) = next(
-        (each, found) for each in case.parameters if (found := run(case, each, faulty_node.node))[1]
-    )
-    header = {"check": check_label(case.id, shown_all(parameters)), "requirement": case.requirement}
-    script = scripts.parse(scripts.text(record(scene.conversation, header=header, finding=finding)))
+    script = script_of(*failing(name))
 
     with pytest.raises(Deviation):
-        judge_script(script, MemoryScene(script.requirement, faulty_node.node, seed=1))
+        judge_script(script, MemoryScene(script.requirement, all_faulty_nodes()[name].node, seed=1))
     with suppress(Elsewhere):
         judge_script(script, MemoryScene(script.requirement, seed=1))
 

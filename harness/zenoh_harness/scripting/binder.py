@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from zenoh_conformance.cases.case import Case, Parameters, all_cases, shown_all
 from zenoh_conformance.judging.engine import judge
-from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.finding import OVERSLEPT, Deviation, Finding
 from zenoh_conformance.judging.law import Law, all_laws
 from zenoh_conformance.judging.own_side import ANY
 from zenoh_conformance.messages.sane import DEFAULT_BATCH, DEFAULT_PRIORITY
@@ -97,7 +97,7 @@ def judge_script(script: Script, scene: Scene) -> None:
     law = all_laws().get(check)
     if law is not None:
         _judge_by_law(script, scene, law)
-    elif check and (found := _case(check)) is not None:
+    elif check and (found := case_named(check)) is not None:
         found[0].run(scene, found[1])
     else:
         perform(script, scene)
@@ -105,7 +105,7 @@ def judge_script(script: Script, scene: Scene) -> None:
 
 def is_here(check: str) -> bool:
     """Return whether this version has the check of a script; otherwise the steps alone are done."""
-    return not check or check in (*all_laws(), STAYS_UP) or check.startswith("models/") or _case(check) is not None
+    return not check or check in (*all_laws(), STAYS_UP) or check.startswith("models/") or case_named(check) is not None
 
 
 def _perform_until_failure(script: Script, scene: Scene) -> None:
@@ -132,7 +132,7 @@ def _judge_by_law(script: Script, scene: Scene, law: type[Law]) -> None:
     raise Elsewhere(way)
 
 
-def _case(label: str) -> tuple[Case, Parameters] | None:
+def case_named(label: str) -> tuple[Case, Parameters] | None:
     """Return the case and the parameters of a label; None if there is no such case."""
     name = label.partition("[")[0]
     found = next((case for case in all_cases().values() if name in (case.id, *case.aliases)), None)
@@ -160,7 +160,7 @@ class _Performance:
         self.on: dict[str, Dialogue] = {}
         self.zids: dict[str, bytes] = {}
         self.said: dict[str, int] = {}
-        """Connection to the number of messages that were received on it before the script last sent something there."""
+        """Connection to the number of messages that were received on it before the script last sent or expected something there."""
 
     def run(self) -> None:
         cause = self.script.header.get("cause")
@@ -222,7 +222,7 @@ class _Performance:
 
     def do_send(self, step: Step) -> None:
         us = self.on[step.connection]
-        data = bytes_of_parts(step.parts, self.value, len(us.framed(b"")))
+        data = bytes_of_parts(step.parts, self.value, us.prefix)
         _count(us, step.parts, data)
         self.said[step.connection] = len(us.heard)
         us.send_bytes(b"".join(data))
@@ -236,6 +236,7 @@ class _Performance:
             us.expect_end()
         else:
             us.expect(_kind_to_expect(step))
+        self.said[step.connection] = len(us.heard)
 
     def do_fence(self, step: Step) -> None:
         self.on[step.connection].fence()
@@ -266,16 +267,19 @@ class _Performance:
         came = False
         for seen in (*us.heard[self.said.get(step.connection, 0) :], *us.stream()):
             if us.text_of(seen) == step.what:
-                self.deviate(us)
+                self.deviate(us, step.what)
             came = came or (seen.kind in TELLING and not (seen.kind == "close" and self.ends_anyhow(step)))
         if not came and us.text_of(None) == step.what:
-            self.deviate(us)
+            self.deviate(us, step.what)
 
     def ends_anyhow(self, step: Step) -> bool:
         """Return whether the end of the link is the deviation even after a CLOSE: if the cause does not mention one."""
         return step.what in ENDS and "Close" not in self.script.header.get("cause", "")
 
-    def deviate(self, us: Dialogue) -> NoReturn:
+    def deviate(self, us: Dialogue, what: str) -> NoReturn:
+        """Raise Deviation; Elsewhere if the target ended the session as our own lease was over."""
+        if us.ended_for_our_silence(what):
+            raise Elsewhere(OVERSLEPT)
         cause = self.script.header.get("cause", "as recorded")
         raise Deviation(
             Finding(

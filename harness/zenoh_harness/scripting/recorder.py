@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.messages import Request
 from zenoh_conformance.messages.sane import DEFAULT_BATCH
 from zenoh_conformance.reading.codec import trace
-from zenoh_conformance.reading.connection import ConnectionDecoder, Decoders, Seen
+from zenoh_conformance.reading.connection import ConnectionDecoder, Decoders, Direction, Seen
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.reading.explain import explain
+from zenoh_conformance.reading.explain import explain_batch
 from zenoh_conformance.reading.kinds import NAMED, name_of, reason_name
 from zenoh_conformance.wire import Layer, registry, vle
 from zenoh_harness.files.scripts import Part, Script, Step, Value
-from zenoh_harness.scripting.binder import BATCH_SIZE, PREFIX, TELLING
+from zenoh_harness.scripting.binder import BATCH_SIZE, ENDS, PREFIX, TELLING, case_named
 
 FENCE = "zconform/fence/"
 """Keys of our fences begin so."""
@@ -43,6 +44,9 @@ ZID = 8
 
 LARGE = 2048
 """Bytes of a batch, with its length, that every node takes; what is larger is lawful only where it was settled."""
+
+SILENCE = "silence"
+"""What a target deviates by that says nothing."""
 
 PAUSE = 0.1
 """Seconds of nothing before an event that are told as a wait."""
@@ -82,22 +86,31 @@ def record(
     facts |= {"target": writer.target.value, **(header or {})}
     if finding is not None:
         facts["cause"] = finding.cause
-        steps = _deviateing(steps, finding)
+        steps = _deviating(steps, finding, facts.get("check", ""))
     return Script(steps=tuple(steps), header={name: value for name, value in facts.items() if value})
 
 
-def _deviateing(steps: list[Step], finding: Finding) -> list[Step]:
+def _deviating(steps: list[Step], finding: Finding, check: str) -> list[Step]:
     """The last thing expected on the connection at fault is what it deviated by, where the finding tells it."""
-    name, got = _name(finding.connection), _with_reason_name(finding.got)
-    if not name or not _happens(got):
+    name, got = _name(finding.connection), with_reason_name(finding.got)
+    if not name or not _happens(got) or (got == SILENCE and _waits(check)):
         return steps
-    last = max((n for n, step in enumerate(steps) if step.connection == name and step.do == "send"), default=0)
+    before = [n for n, step in enumerate(steps) if step.connection == name and step.do == "send"]
+    if got in ENDS:  # what was said before a pause is no part of the end
+        before += [n for n, step in enumerate(steps) if step.do == "wait"]
+    last = max(before, default=0)
     kept = [step for n, step in enumerate(steps) if n <= last or step.connection != name or step.do != "expect"]
     kept = [step for step in kept if not (step.do == "shut" and step.connection == name)]
     return [*kept, Step(do="deviates", connection=name, what=got)]
 
 
-def _with_reason_name(got: str) -> str:
+def _waits(check: str) -> bool:
+    """Whether the check is a case that says how long a silence may be: to a script, who is right is silent, too."""
+    found = case_named(check)
+    return found is not None and found[0].timed
+
+
+def with_reason_name(got: str) -> str:
     """Return a CLOSE with the name of its reason in place of the number."""
     numbered = re.fullmatch(r"Close\((\d+)\)", got)
     return f"Close({reason_name(int(numbered.group(1)))})" if numbered else got
@@ -106,7 +119,7 @@ def _with_reason_name(got: str) -> str:
 def _happens(got: str) -> bool:
     """Whether it is something that a target does, and not a value that it shows."""
     names = {name for layer in registry.LAYERS for name in registry.kinds(layer)} | {kind.name for kind in NAMED}
-    return got in names or got in ("silence", "link shut", "link reset") or got.startswith(("Close(", "undecodable"))
+    return got in names or got in (SILENCE, *ENDS) or got.startswith(("Close(", "undecodable"))
 
 
 class _Recorder:
@@ -158,7 +171,7 @@ class _Recorder:
             yield Step(do="reset" if event.kind is Happened.RESET else "shut", connection=name)
             return
         prefix = link.decoder.directions[link.us].prefix if link.connection.framing is Framing.STREAM else 0
-        layer = Layer.LOWLATENCY if link.decoder.directions[link.us].lowlatency else Layer.TRANSPORT
+        segments = _segments_in(link.decoder.directions[link.us])
         seen = list(link.decoder.feed(event))
         fences = [one.message.id for one in seen if _is_fence(one)]
         if fences and all((event.connection, fence) in self.finals for fence in fences):
@@ -170,7 +183,7 @@ class _Recorder:
             yield Step(do="needs", connection=name, what=f"{BATCH_SIZE} {largest}")
         for one in seen:
             link.note(one)
-        yield Step(do="send", connection=name, parts=tuple(self.bind_parts(link, _parts(event.data, prefix, layer))))
+        yield Step(do="send", connection=name, parts=tuple(self.bind_parts(link, _parts(event.data, prefix, segments))))
 
     def bind_parts(self, link: _Link, parts: Sequence[Part]) -> Iterator[Part]:
         """Yield the segments, with expressions for bytes of the target and for our ZenohIDs."""
@@ -267,7 +280,7 @@ def _is_fence(seen: Seen) -> bool:
     return isinstance(seen.message, Request) and (seen.message.key.suffix or "").startswith(FENCE)
 
 
-def _parts(data: bytes, prefix: int, layer: Layer) -> list[Part]:
+def _parts(data: bytes, prefix: int, segments: Callable[[bytes], Iterable[Part]]) -> list[Part]:
     """One write of ours in segments; bytes that are no whole batches stay as they are."""
     parts: list[Part] = []
     at = 0
@@ -279,13 +292,21 @@ def _parts(data: bytes, prefix: int, layer: Layer) -> list[Part]:
             break
         if prefix:
             parts.append(Part(PREFIX, Value(bound="auto"), f"{size} bytes"))
-        parts += _segments(batch, layer)
+        parts += segments(batch)
         at += prefix + size
     return parts
 
 
-def _segments(batch: bytes, layer: Layer) -> Iterator[Part]:
-    explained = explain(batch, Layer.BATCH if layer is Layer.TRANSPORT else Layer.NETWORK)
+def _segments_in(ours: Direction) -> Callable[[bytes], Iterator[Part]]:
+    """How a batch is told in segments in the state of our direction before it, which its own messages may change."""
+    return partial(
+        _segments, layer=Layer.LOWLATENCY if ours.lowlatency else Layer.TRANSPORT, compressed=ours.compressed
+    )
+
+
+def _segments(batch: bytes, layer: Layer, *, compressed: bool) -> Iterator[Part]:
+    """A batch in segments; an LZ4 block is one."""
+    explained = explain_batch(batch, layer, compressed=compressed)
     lines = [line for line in explained.lines if not line.inside]
     if b"".join(line.data for line in lines) != batch:
         yield Part("raw", Value(data=batch))
