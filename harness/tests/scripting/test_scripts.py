@@ -178,10 +178,12 @@ def test_what_failed_deviates_again_as_a_script_where_a_step_tells_it_and_not_on
 
 
 def of_law(name, law):
-    """The script of what a faulty node breaks a law by, and the case; responders in the default profile come first."""
+    """The script of what a faulty node breaks a law by, and the case; responders in the default profile come first, who waits last."""
     node, named = all_faulty_nodes()[name].node, all_faulty_nodes()[name].caught_by
-    cases = [case for case in all_cases().values() if runs_in_memory(case) and not case.timed and concerned(node, case)]
-    cases.sort(key=lambda case: (case.role is not Side.RESPONDER, case.profile != "default", case.id not in named))
+    cases = [case for case in all_cases().values() if runs_in_memory(case) and concerned(node, case)]
+    cases.sort(
+        key=lambda case: (case.timed, case.role is not Side.RESPONDER, case.profile != "default", case.id not in named)
+    )
     few = {case.id: len(case.parameters) if case.id.startswith("initiator") else 2 for case in cases}
     for values in (lambda case: case.parameters[: few[case.id]], lambda case: case.parameters[few[case.id] :]):
         for case, parameters in ((one, each) for one in cases for each in values(one)):
