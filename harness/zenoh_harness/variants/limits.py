@@ -228,6 +228,7 @@ row(
             "routing-sizes/a-publication-to-a-long-key-reaches-its-subscriber",
             "routing-sizes/a-token-of-a-long-key-is-told",
             "routing-sizes/a-query-for-a-long-key-reaches-its-queryable",
+            "session-batch-effects/low-latency-batches-have-long-lengths*size=40000*",
             "session-sizes/a-batch-as-large-as-settled-is-taken",
             "application-terms/an-application-keeps-to-the-smaller-batch",
         ),
