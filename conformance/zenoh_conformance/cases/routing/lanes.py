@@ -155,8 +155,8 @@ def an_answer_comes_in_its_lane(scene: Scene, *, priority: int, what: str) -> No
     """
     querier, asked = asked_in(scene, priority, Err(payload=b"1") if what == "error" else None)
 
-    querier.awaits(lambda: bool(querier.answers(asked)))
-    querier.us.require(bool(querier.answers(asked)), expected="an answer", got="none", step="not reached: the answer")
+    with querier.us.about("reply/err-reaches-querier" if what == "error" else "query/consolidation-none-forwards-all"):
+        querier.expect_answer(asked)
     querier.expect_end(asked)
 
     finals = [heard for heard in querier.heard(ResponseFinal) if heard.message.id == asked.id]

@@ -84,11 +84,10 @@ def arrives(who: Party, kind: type[Any], key: str, *, step: str) -> Heard:
     return heard
 
 
-def nothing_beside(who: Party, kind: type[Any], key: str, requirement: str) -> None:
+def nothing_beside(who: Party, kind: type[Any], key: str) -> None:
     """Deviate where a message came whose key nobody declared."""
     came = [heard for heard in who.heard(kind) if heard.key == who.whole(key)]
-    with who.us.about(requirement):
-        who.us.require(not came, expected=f"no {kind.__name__}", got=kind.__name__, step=f"beside, to {who.name}")
+    who.us.require(not came, expected=f"no {kind.__name__}", got=kind.__name__, step=f"beside, to {who.name}")
 
 
 @case(
@@ -126,7 +125,8 @@ def a_publication_comes_in_any_circumstances(scene: Scene, v: Variation) -> None
         same(each, "push", said, around.sender.whole(around.key), heard)
     around.sender.settles()
     for each in (around.sender, *around.receivers):
-        nothing_beside(each, Push, around.beside, "push/push-only-intersecting")
+        with each.us.about("push/push-only-intersecting"):
+            nothing_beside(each, Push, around.beside)
         each.settles("not reached: the sessions work")
         came = sum(heard.key == each.whole(around.key) for heard in each.heard(Push))
         wanted = int(each is not around.sender)
@@ -172,14 +172,16 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
     for each in around.receivers:
         heard = arrives(each, Request, around.key, step=f"to {each.name}")
         same(each, "request", said, whole, heard)
-        nothing_beside(each, Request, around.beside, "query/query-only-intersecting")
+        with each.us.about("query/query-only-intersecting"):
+            nothing_beside(each, Request, around.beside)
         answer = answer_of(around, heard.message.id)
         taken.append((each, heard.message.id))
         say(each, v, answer)
         with querier.us.about("reply/response-correlates"):
             came = querier.expect(Response, lambda one: one.message.id == number, step=f"the answer of {each.name}")
         same(querier, "response", answer, answer.key.suffix or "", came)
-    querier.us.require(not querier.finals(asked), expected="no final yet", got="ResponseFinal", step="the end")
+    with querier.us.about("query/query-complete-on-finals"):
+        querier.us.require(not querier.finals(asked), expected="no final yet", got="ResponseFinal", step="the end")
     for each, ident in taken:
         say(each, v, ResponseFinal(id=ident, exts=Exts(around.exts)))
     querier.expect_end(asked)
