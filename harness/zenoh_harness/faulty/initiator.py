@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from zenoh_conformance.messages import Close, Init, KeepAlive, sane
+from zenoh_conformance.messages import Close, Init, KeepAlive, Open, sane
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.reading.kinds import OpenAck, OpenSyn
+from zenoh_conformance.reading.kinds import InitAck, OpenAck, OpenSyn
 from zenoh_conformance.tables.session import State
 from zenoh_harness.reference import INVALID, refuse
 
@@ -76,6 +76,17 @@ fault(
         "initiator-init-ack/nothing-but-init-ack-is-followed": "garbage is a malformed InitAck, too",
         "initiator-*": "it accepts any malformed InitAck",
     },
+)
+fault(
+    "initiator-takes-any-handshake-message-for-init-ack",
+    "Takes INIT and OPEN of either kind for the InitAck that it waits for.",
+    of=BelievesBroken,
+    on_message=lambda node, base, link, seen: (
+        node.handshake(link, node.due(link))
+        if link.state is State.INIT_SENT and isinstance(seen.message, Init | Open) and not InitAck.matches(seen.message)
+        else base()
+    ),
+    caught_by="initiator-init-ack/nothing-but-init-ack-is-followed",
 )
 fault(
     "initiator-refuses-what-it-does-not-know",

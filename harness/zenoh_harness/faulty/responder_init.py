@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from zenoh_conformance.messages import Frame, Init, KeepAlive, sane
-from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
+from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS, QoSLink
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.tables.session import State
@@ -138,6 +138,20 @@ fault(
         "establishment-extensions/qos-and-qos-link-*": "the peer offers QoSLink there",
         "establishment-limits/the-right-password-is-let-in": "its InitAck has no challenge",
         "close-scope/two-links-make-one-session": "its InitAck has no challenge",
+    },
+)
+fault(
+    "refuses-who-offers-no-lanes",
+    "Refuses an InitSyn without QoS and without another mode.",
+    check_init=lambda base, syn: (
+        base()
+        if any(isinstance(ext, QoS | QoSLink | LowLatency | Compression) for ext in syn.exts)
+        else refuse(INVALID)
+    ),
+    caught_by="establishment-sane/qos-is-settled-by-both",
+    also={
+        "establishment-extensions/what-may-be-declined-is-no-reason-to-refuse": "some of what may be declined is offered without QoS",
+        "settled-terms/every-pair-of-terms-is-at-work": "some pairs have no mode at all",
     },
 )
 fault(
