@@ -105,7 +105,7 @@ def _deviating(steps: list[Step], finding: Finding, check: str) -> list[Step]:
 
 
 def _waits(check: str) -> bool:
-    """Whether the check is a case that says how long a silence may be: to a script, who is right is silent, too."""
+    """Return whether the check is a case that times a silence: a node without fault is silent in the script, too."""
     found = case_named(check)
     return found is not None and found[0].timed
 
