@@ -48,6 +48,9 @@ Channel = tuple[bool, int]
 CHANNELS: Final[Sequence[Channel]] = ((True, 5), (False, 5), (True, 2), (False, 2))
 """(reliable, priority)."""
 
+LEAST = 512
+"""Bytes of the smallest batch in which what is drawn has room; a target with a smaller one is judged by the cases."""
+
 
 class Publication(NamedTuple):
     """How one publication is said."""
@@ -98,6 +101,7 @@ class Transporting(RuleBasedStateMachine):
 
     # -- steps
 
+    @precondition(lambda self: self.publisher.us.room >= LEAST)
     @rule(several=st.lists(said, min_size=1, max_size=5))
     def say(self, several: list[Publication]) -> None:
         """Publish, divided as drawn."""
@@ -107,6 +111,7 @@ class Transporting(RuleBasedStateMachine):
         whole = all(len(batch) == 1 for batch in batches) and any(isinstance(batch[0], Fragment) for batch in batches)
         self.all_came(REQUIREMENT if whole else DELIVERED)
 
+    @precondition(lambda self: self.publisher.us.room >= LEAST)
     @rule(one=channels, other=channels)
     def say_in_turn(self, one: Channel, other: Channel) -> None:
         """Fragments of two channels in turn make two messages."""
@@ -116,6 +121,7 @@ class Transporting(RuleBasedStateMachine):
             self.publisher.us.send(piece)
         self.all_came(REQUIREMENT)
 
+    @precondition(lambda self: self.publisher.us.room >= LEAST)
     @rule(priority=st.sampled_from((5, 2)), lost=st.integers(0, 2))
     def lose(self, priority: int, lost: int) -> None:
         """A fragment of best effort is lost: the message is, too. Without markers nobody can tell which one the first or last was."""
@@ -132,7 +138,7 @@ class Transporting(RuleBasedStateMachine):
                 us.send(piece)
         self.nothing_more_came("fragmentation/lost-fragment-discards-chain")
 
-    @precondition(lambda self: self.publisher.us.patch > 0)
+    @precondition(lambda self: self.publisher.us.patch > 0 and self.publisher.us.room >= LEAST)
     @rule(channel=channels)
     def give_up(self, channel: Channel) -> None:
         """A message is given up with Drop."""
@@ -168,7 +174,7 @@ class Transporting(RuleBasedStateMachine):
         self.publisher.us.wire.shut()
         self.publisher, self.may_skip = self.publishing(fsn), set()
 
-    @precondition(lambda self: self.scene.fact(TIME_IS_FREE, False))
+    @precondition(lambda self: self.scene.fact(TIME_IS_FREE, False) and self.publisher.us.room >= LEAST)
     @rule(half=st.booleans())
     def pause(self, half: bool) -> None:
         """A session lives on through a silence of less than its lease, in the middle of a message, too."""
