@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from zenoh_conformance.judging.finding import CALM, NOT_REACHED, Deviation, Finding
 from zenoh_conformance.judging.kept_waiting import SHARE
-from zenoh_conformance.messages import Close, Init, KeepAlive, Open
+from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open, Query, Request
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, M, MessageKind, OpenAck, OpenSyn, reason_code
+from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Fence, Fencing, Scene, Sendable
 from zenoh_conformance.talking.refusal import reach
 from zenoh_conformance.wire import NO_EXTS, Enc, Exts, Unknown
@@ -253,6 +254,23 @@ def in_the_end(
                 raise
             us.wire.shut()
     raise AssertionError("the last link returns or raises")
+
+
+APART = 3
+"""Numbers spread over the resolution: whatever a receiver expects, it takes one of them, since it takes half the range."""
+
+
+def never_opens(us: Dialogue, stage: str = "open") -> None:
+    """As initiator the target takes what we sent for no OpenAck: by CLOSE, by ending the link, or by waiting for another answer.
+
+    One that waits does nothing in a session: it does not answer queries under any number (session-establishment#overview).
+    """
+    us.expect_refusal(stage, never=Frame)
+    if us.ended is None:
+        for at in range(APART):
+            query = Request(id=us.new_id(), key=plain(f"zconform/fence/{us.zid.hex()}/{at}"), body=Query())
+            us.send(Frame(sn=at * (us.sn_mask // APART), messages=(query,)))
+        us.expect_refusal(stage, never=Frame)
 
 
 def refuses_itself(us: Dialogue, *, step: str) -> None:

@@ -8,7 +8,7 @@ from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Fragment, Frame, Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK
+from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK, may_be_first
 
 from .handshake import Handshake, carries
 
@@ -171,8 +171,9 @@ class NoQosWithLowLatency(Handshake):
 
 @law("session-establishment/initial-sn-own-start")
 class InitialSnOwnStart(Handshake):
-    """The first FRAME or FRAGMENT of each channel carries the number that its sender announced. A session that may have several
-    links is left out: its next link goes on where the session stands; and datagrams are, the first of which may be lost."""
+    """The first FRAME or FRAGMENT of each reliable channel carries the number that its sender announced, and of one with best
+    effort, whose first messages its sender may drop, that number or one ahead. A session that may have several links is left
+    out: its next link goes on where the session stands; and datagrams are, the first of which may be lost."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +187,8 @@ class InitialSnOwnStart(Handshake):
         if self.agreed("MultiLink") or self.lossy or not self.watched:
             return
         self.subject(seen)
-        right = message.sn == opened.initial_sn
+        mask = SN_MASK[(self.resolution or 0) & 3]
+        right = may_be_first(message.sn, announced=opened.initial_sn, mask=mask, reliable=seen.channel[0])
         self.require(
             right, at=seen, path=f"{seen.kind}.sn", expected="the initial number announced", got="another number"
         )

@@ -25,6 +25,18 @@ SN_MASK = (0x7F, 0x3FFF, 0x0FFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF)
 SN_AS_WRITTEN = tuple((1 << (8 << code)) - 1 for code in range(4))
 """The largest sequence number as the text has it, by the same code."""
 
+
+
+def may_be_first(sn: int, *, announced: int, mask: int, reliable: bool) -> bool:
+    """Whether a channel may begin with the number `sn` after OPEN announced another, or this.
+
+    The reliable channel begins with what was announced. Best effort may lose its first messages before they are sent, so it may
+    begin as far ahead as a receiver takes: up to half the range (batching#frame, session-establishment#negotiation).
+    """
+    ahead = (sn - announced) & mask
+    return ahead == 0 or (not reliable and ahead <= mask >> 1)
+
+
 DEFAULT = 2
 """The FSN code of an INIT without S."""
 

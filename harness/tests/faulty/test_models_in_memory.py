@@ -33,7 +33,7 @@ PLANTED = {
         "answers-half-a-proposal", "takes-an-early-open-for-granted", "answers-empty-batches",
     ),
     initiation: (
-        "initiator-waits-for-the-right-answer", "initiator-trims-the-cookie", "initiator-takes-a-raised-resolution",
+        "initiator-opens-itself", "initiator-trims-the-cookie", "initiator-takes-a-raised-resolution",
         "initiator-does-not-hear-close", "believes-its-own-answer", "uses-what-it-did-not-offer", "goes-deaf-on-an-odd-open-ack",
         "initiator-refuses-what-it-does-not-know", "initiator-takes-short-leases-only", "follows-routers-only",
         "follows-long-zids-only",
@@ -52,7 +52,7 @@ SEEDS = {
     "is-in-a-hurry": 7, "hangs-on-long-leases": 2, "talks-to-itself": 3, "never-lets-a-session-expire": 1,
     "calls-malformed-unsupported": 1, "calls-a-version-invalid": 3, "raises-the-resolution": 1,
     "fails-at-the-edge-of-its-numbers": 1, "initiator-takes-a-raised-resolution": 2, "uses-what-it-did-not-offer": 6,
-    "initiator-waits-for-the-right-answer": 1, "initiator-takes-short-leases-only": 1,
+    "initiator-takes-short-leases-only": 1,
 }  # fmt: skip
 """Seeds with which a fault is found within a few runs of the model, where 0 needs many. What a seed draws depends on the modules
 that are imported, too, so that another order of tests may need more runs."""

@@ -98,15 +98,6 @@ fault(
     also={"initiator-extensions/an-unknown-optional-extension-of-init-ack-*": "the same check with many values"},
 )
 fault(
-    "initiator-waits-for-the-right-answer",
-    "Ignores a message that is not due, also where OpenAck is.",
-    on_message=lambda node, base, link, seen: (
-        base() if link.live or node.is_due(link, seen.message) or isinstance(seen.message, Close) else None
-    ),
-    caught_by="initiator-open-ack/nothing-but-open-ack-activates",
-    also={"establishment-order/*": "in both roles"},
-)
-fault(
     "initiator-does-not-hear-close",
     "Keeps the link open after CLOSE.",
     on_close=lambda: None,
@@ -207,6 +198,7 @@ fault(
         else base()
     ),
     caught_by="initiator-open-ack/nothing-but-open-ack-activates",
+    also={"law/no-data-before-open": "it answers in a session that nobody opened"},
 )
 
 

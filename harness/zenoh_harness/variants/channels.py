@@ -118,9 +118,11 @@ row(
     state={"turn": lambda: count(1)},
 )
 def skips_numbers(node: Any, base: Base[None], link: Link, message: Any, *, reliable: bool = True) -> None:
-    """Skips up to eight sequence numbers between two messages of a channel."""
-    base(link, message, reliable=reliable)
+    """Skips up to eight sequence numbers between two messages of a channel, and with best effort before the first one, too."""
     channel = (reliable, node.lane_of(link, message))
+    if not reliable and channel not in link.tx and not link.terms.lowlatency:
+        node.next_sn(link, *channel)
+    base(link, message, reliable=reliable)
     if channel in link.tx:
         link.tx[channel] = (link.tx[channel] + next(node.turn) % 9) & node.sn_mask(link)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from zenoh_conformance.messages import Close, Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.reading.kinds import InitAck, reason_code
-from zenoh_conformance.tables.session import State
+from zenoh_conformance.reading.kinds import reason_code
 from zenoh_harness.reference import (
     EXPIRED,
     GENERIC,
@@ -116,10 +115,10 @@ row(
 
 row(
     "waits-for-another-answer",
-    "As initiator, takes no notice of what is no InitAck where one is due, and waits for it.",
+    "As initiator, takes no notice of what is not the answer that is due, and waits for it.",
     permitted="session-establishment#overview: a refusal by CLOSE binds the responder; no page says when an initiator gives up",
-    on_message=lambda base, link, seen: (
-        None if link.state is State.INIT_SENT and not InitAck.matches(seen.message) and seen.kind != "close" else base()
+    on_message=lambda node, base, link, seen: (
+        base() if link.live or link.side is Side.RESPONDER or seen.kind == "close" or node.is_due(link, seen.message) else None
     ),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.establishing import calm, until_open_syn, works_in_the_end
+from zenoh_conformance.cases.establishing import calm, never_opens, until_open_syn, works_in_the_end
 from zenoh_conformance.cases.establishment.limits import LEASE_MS
 from zenoh_conformance.messages import Close, sane
 from zenoh_conformance.reading.conversation import Side
@@ -121,6 +121,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue], Sendable]] = {
     breaks=(
         "law/handshake-messages-in-order",
         "law/no-challenge-round",
+        "law/no-data-before-open",
         "law/open-ack-answers-open-syn",
         "law/open-is-whole",
     ),
@@ -131,13 +132,15 @@ def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:
 
         target  OpenSyn
         us      any other message
-        target  Close, or the link ends
+        target  Close, or the link ends, or nothing
+        us      FRAME (REQUEST), after silence
+        target  Close, or the link ends, or nothing
     """
     us = until_open_syn(scene.dialogue())
 
     us.send(OTHER_ANSWERS[what](us))
 
-    us.expect_refusal("open")
+    never_opens(us)
 
 
 @case(
