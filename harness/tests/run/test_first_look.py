@@ -62,6 +62,12 @@ def test_one_that_does_its_work_when_it_is_asked_again_is_not_dead(tmp_path, aga
     assert len(lifecycle.lost) == (again is Verdict.PASS)
 
 
+def test_one_that_lost_the_query_of_the_first_look_is_not_dead_from_the_start(tmp_path):
+    lifecycle = Lifecycle(World(tmp_path).target, "default", looks_of(Verdict.ZOMBIE, Verdict.PASS))
+    assert lifecycle.begin() is None
+    assert len(lifecycle.lost) == 1
+
+
 @pytest.mark.parametrize(
     ("first", "later", "worse"),
     [
@@ -76,7 +82,7 @@ def test_one_that_does_its_work_when_it_is_asked_again_is_not_dead(tmp_path, aga
     ids=str,
 )
 def test_no_target_is_worse_than_it_was_from_the_start(tmp_path, first, later, worse):
-    looks = [first, later]
+    looks = [first, *[first] * (first[0] is Verdict.ZOMBIE), later]
 
     def examine(node, budget=None):
         verdict, grade = looks.pop(0) if len(looks) > 1 else looks[0]

@@ -140,12 +140,15 @@ class Lifecycle:
         return died
 
     def _first_look(self) -> Health:
-        """The first look; one that was not to be reached any more is started anew: the study may have left it so, once in a while."""
+        """The first look; one that was not to be reached any more is started anew: the study may have left it so, once in a while.
+
+        One that seems dead is asked again, as between checks.
+        """
         health = self._roomy()
         if health.verdict is Verdict.HANG and self.target.restartable:
             self.renew()
             health = self._roomy()
-        return health
+        return self._asked_again(health) if health.verdict is Verdict.ZOMBIE else health
 
     def _study(self) -> Unhealthy | None:
         """Learn its habits; a death, or a panic, that sane sessions and plain refusals brought about."""
