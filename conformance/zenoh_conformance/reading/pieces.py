@@ -26,7 +26,6 @@ SN_AS_WRITTEN = tuple((1 << (8 << code)) - 1 for code in range(4))
 """The largest sequence number as the text has it, by the same code."""
 
 
-
 def may_be_first(sn: int, *, announced: int, mask: int, reliable: bool) -> bool:
     """Whether a channel may begin with the number `sn` after OPEN announced another, or this.
 

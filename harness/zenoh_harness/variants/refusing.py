@@ -118,7 +118,9 @@ row(
     "As initiator, takes no notice of what is not the answer that is due, and waits for it.",
     permitted="session-establishment#overview: a refusal by CLOSE binds the responder; no page says when an initiator gives up",
     on_message=lambda node, base, link, seen: (
-        base() if link.live or link.side is Side.RESPONDER or seen.kind == "close" or node.is_due(link, seen.message) else None
+        base()
+        if link.live or link.side is Side.RESPONDER or seen.kind == "close" or node.is_due(link, seen.message)
+        else None
     ),
 )
 
