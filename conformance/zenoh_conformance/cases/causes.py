@@ -17,6 +17,7 @@ from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
 from zenoh_conformance.tables.forwarding import ROWS
 
+from .case import all_cases
 from .controls import BASIC, words_of
 
 PLAIN: Final = tuple(check for checks in BASIC.values() for check in checks)
@@ -29,6 +30,11 @@ _STAGES: Final = ("stage init", "stage open")
 def found(judgement: Judgement) -> dict[str, Any]:
     """The finding of a judgement as its details keep it: path, expected, got, why, byte."""
     return dict(judgement.details.get("found", {}))
+
+
+def vectors_of(judgement: Judgement) -> Sequence[str]:
+    """The golden vectors that a node took wrongly: each covers several requirements, and was taken wrongly for one reason."""
+    return tuple(judgement.details.get("vectors", ()))
 
 
 OF_A_QUERY: Final = ("ResponseFinal", "Response", "Request")
@@ -75,6 +81,7 @@ def _traits(one: Judgement) -> Iterator[Trait]:
         return
     was = found(one)
     yield "requirement", one.key.requirement
+    yield from (("vector", name) for name in vectors_of(one))
     if one.verdict is Verdict.FLAKY and is_loss(was) and was.get("expected") in (*OF_A_QUERY, A_SESSION):
         yield ("at times",)
     if is_loss(was):
@@ -82,7 +89,11 @@ def _traits(one: Judgement) -> Iterator[Trait]:
         area = one.key.check.partition("/")[0]
         if area != _ROUTING and _kind_awaited(was) in ("push", "request"):
             yield "lost in", area
-    yield from _traits_of_finding(was)
+    is_at_a_stage = words_of(str(was.get("path", ""))) in _STAGES
+    if is_own(one) or not (
+        is_loss(was) and is_at_a_stage
+    ):  # a check that names another requirement knows why its handshake ends
+        yield from _traits_of_finding(was)
 
 
 def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
@@ -93,15 +104,21 @@ def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
     elif is_field(path):
         yield "field", path
     elif expected.startswith(_REFUSALS):
-        yield ("unrefused", got) if got.startswith("link ") else ("unrefused", path, got)
+        yield ("unrefused", got) if got.startswith("link ") else ("unrefused", path, got, *_reason(expected, got))
     elif got:
         yield "seen", expected, got
         if path and not in_handshake and not path.startswith(_ANY_STEP):
             yield "step", path
     if (closed := _CLOSED.match(got)) and not expected.startswith(_REFUSALS):
         yield "closed", closed[1]
-    if in_handshake and (got == "silence" or (got.startswith("link ") and not expected.startswith(_REFUSALS))):
+    shut = got.startswith("link ") and not expected.startswith(_REFUSALS)
+    if in_handshake and (shut or (got == "silence" and not _reason(expected, got))):
         yield "stuck", path, got
+
+
+def _reason(expected: str, got: str) -> tuple[str, ...]:
+    """The CLOSE that is required where silence came: a target that lacks two checks goes on in silence after both of their inputs."""
+    return (expected,) if got == "silence" and expected.startswith("Close(") else ()
 
 
 _ANY_STEP: Final = ("the session works", "fence", "stage ", "lawful traffic")
@@ -189,9 +206,9 @@ def _by_a_declaration(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgeme
 
 
 def _by_plain_sessions(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
-    """What even a plain session misses, and all that is missed in the same role."""
+    """What even a plain session misses, and all that is missed in the same role; a field that cannot be read explains itself."""
     lost = [one for one in judgements if is_loss(found(one)) and not one.verdict.is_grave]
-    for plain in (one for one in lost if one.key.check in PLAIN):
+    for plain in (one for one in lost if one.key.check in PLAIN and not _UNREAD.match(str(found(one)["got"]))):
         yield from ((plain, one) for one in lost if one.key.role == plain.key.role)
 
 
@@ -206,6 +223,12 @@ def _kind_awaited(was: Mapping[str, Any]) -> str:
 def _in_snake_case(name: str) -> str:
     """`response_final` for `ResponseFinal`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def is_own(one: Judgement) -> bool:
+    """Whether a check is about the requirement that it found broken; a step on its way may break another."""
+    case = all_cases().get(one.key.check)
+    return case is None or case.requirement == one.key.requirement
 
 
 def _is_law(one: Judgement) -> bool:

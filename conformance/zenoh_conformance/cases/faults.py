@@ -12,12 +12,12 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
 
 from .case import all_cases
-from .causes import A_SESSION, OF_A_QUERY, PLAIN, by_cause, found, is_field, is_loss
+from .causes import A_SESSION, OF_A_QUERY, PLAIN, by_cause, found, is_field, is_loss, is_own, vectors_of
 
 _STAGES: Final = (("stage init", "init."), ("stage open", "open."))
 """How the step or the field of a finding begins, by stage of the handshake."""
@@ -150,19 +150,30 @@ def _told_first(alike: Sequence[Judgement]) -> list[Judgement]:
     for one in alike:
         groups[one.key.requirement].append(one)
     below = {name for one in alike for name in _controls(one.key.check)}
-    order = {name: _order_of(group, below) for name, group in groups.items()}
+    told = {(one.key.check, found(one).get("path")) for one in alike if not is_own(one)}
+    order = {name: (_only_there(group, told), _order_of(group, below)) for name, group in groups.items()}
     return sorted(alike, key=lambda one: (order[one.key.requirement], one.key.requirement, rank(one)))
+
+
+def _only_there(group: Sequence[Judgement], told: Collection[tuple[str, Any]]) -> bool:
+    """Whether laws name a field that they found wrong only where a check names it as well, and says which requirement that breaks.
+
+    `told`: the checks that file a finding elsewhere than under their own requirement, each with the field.
+    """
+    places = [(one.details.get("seen_in") or ("",), found(one).get("path")) for one in group]
+    return all((label.partition("[")[0], path) in told for labels, path in places for label in labels)
 
 
 def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
     """What of the requirements in which a fault shows is the one that it breaks.
 
     Before all that of a check which says what is wrong, and not only that something did not come; one that names the field; one that a
-    check is about, and not a step on its way; the earliest step of a plain session; what other checks rest on; what shows most often.
+    check is about, and not a step on its way; the earliest step of a plain session; what other checks rest on; what shows most often;
+    what covers most of the vectors that a node took wrongly.
     """
     direct = [one for one in group if not is_loss(found(one))]
     named = any(is_field(str(found(one).get("path", ""))) for one in direct)
-    own = [one for one in group if _is_own(one)]
+    own = [one for one in group if is_own(one)]
     return (
         not direct,
         not named,
@@ -170,13 +181,8 @@ def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
         min(map(_step, group)),
         not any(one.key.check in below for one in group),
         -len(group),
+        -max(len(vectors_of(one)) for one in group),
     )
-
-
-def _is_own(one: Judgement) -> bool:
-    """Whether a check is about the requirement that it found broken; a step on its way may break another."""
-    case = all_cases().get(one.key.check)
-    return case is None or case.requirement == one.key.requirement
 
 
 def _step(one: Judgement) -> tuple[int, int]:

@@ -238,6 +238,63 @@ def test_a_refusal_with_any_reason_is_one_kind_of_refusal() -> None:
     assert len(faults([red("a/b", OPEN, **closed), red("a/c", WHOLE, **unsupported)])) == 1
 
 
+def test_a_law_that_is_broken_in_one_check_alone_leaves_the_requirement_to_that_check() -> None:
+    """A cookie is echoed wrongly only where the answer came in pieces: they are read wrongly, and the echo is right."""
+    check, wrong = "initiator-fields/answers-in-pieces-are-taken", finding(path="open.cookie", got="another cookie")
+    case = red(check, "message-reference/length-prefix", **wrong)
+    law = red("law/cookie-echo", "session-establishment/cookie-echo", **wrong)
+
+    def broken_in(*labels: str) -> Judgement:
+        return replace(law, details={**law.details, "seen_in": labels})
+
+    assert heads(case, broken_in(f"{check}[pieces=7]")) == {"message-reference/length-prefix"}
+    assert heads(case, broken_in(f"{check}[pieces=7]", CASE)) == {"session-establishment/cookie-echo"}
+
+
+def test_silence_tells_two_missing_checks_apart_where_one_requires_a_reason() -> None:
+    """A client that takes any message for OpenAck does not look at the ZenohID of InitAck, either."""
+    anything = finding(path="stage open", expected="a refusal", got="silence")
+    itself = finding(path="stage open", expected="Close(CONNECTION_TO_SELF)", got="silence")
+
+    assert len(faults([red("a/b", OPEN, **anything), red("a/c", WHOLE, **itself)])) == 2
+
+
+def test_a_field_of_a_plain_session_that_cannot_be_read_is_no_cause_of_other_losses() -> None:
+    """An InitAck that announces extensions and has none does not explain a link that is shut without CLOSE elsewhere."""
+    unread = finding(
+        path="stage init", expected="InitAck", got="undecodable bytes (init.exts at byte 23: the bytes end)"
+    )
+    shut = finding(path="stage init", expected="InitAck or Close", got="link shut")
+    plain = red("establishment-sane/a-sane-proposal-is-answered", INIT, **unread)
+
+    assert len(faults([plain, red("a/b", WHOLE, **shut)])) == 2
+
+
+def test_vectors_that_are_taken_wrongly_are_one_fault_of_what_most_of_them_cover() -> None:
+    """A node that takes NodeId for unknown refuses INTEREST, PUSH and REQUEST with it: no identifier and no order is wrong."""
+
+    def refused(requirement: str, *vectors: str) -> Judgement:
+        return red(f"vectors/{requirement}", requirement, details={"vectors": vectors}, cause="refused: link shut")
+
+    node_id = refused("message-reference/network-node-id-extension", "interest/node-id", "push/node-id")
+    others = [
+        refused("message-reference/interest-identifier", "interest/node-id"),
+        refused("push/push-field-order", "push/node-id"),
+    ]
+
+    assert heads(*others, node_id) == {node_id.key.requirement}
+    assert len(faults([node_id, refused(PUSH, "push/put")])) == 2
+
+
+def test_handshakes_that_end_for_two_reasons_are_two_faults_where_a_check_says_its_reason() -> None:
+    """A client that gives up an InitAck in pieces, and one with a larger batch size than its own, lacks two things."""
+    shut = finding(path="stage init", expected="OpenSyn", got="link shut")
+    pieces = red("initiator-fields/answers-in-pieces-are-taken", "message-reference/length-prefix", **shut)
+    size = red("initiator-fields/our-batch-size-is-taken", "session-establishment/batch-size-effective-minimum", **shut)
+
+    assert len(faults([pieces, size])) == 2
+
+
 def test_a_field_that_is_named_comes_before_what_is_said_in_words() -> None:
     words = red("a/b", QUERY, **finding(path="the value", expected="31", got="30"))
     words = replace(words, details={**words.details, "laws_beside": ["law/x"]})

@@ -148,6 +148,46 @@ fault(
 )
 
 
+@faulty(
+    caught_by=(
+        "establishment-batches/a-handshake-in-pieces-is-accepted",
+        "initiator-fields/answers-in-pieces-are-taken",
+    ),
+    also={
+        "law/batch-size-is-receive-limit": "it misreads the size that we propose",
+        "law/cookie-echo": "it misreads the cookie",
+    },
+)
+class MisplacesTheThirdRead(Reference):
+    """Puts what it reads of a batch behind twice the place of the read before, from the third read on."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.reads = {}
+
+    def _feed(self, link, event):
+        reads = self.reads.setdefault(link.name, [])
+        reads.append(event.data)
+        whole = b"".join(reads)
+        due = 2 + int.from_bytes(whole[:2].ljust(2, b"\xff"), "little")
+        if len(whole) < due:
+            return
+        del self.reads[link.name]
+        if len(whole) == due and len(reads) > 2:
+            whole = self.misplaced(whole, reads)
+        super()._feed(link, replace(event, data=whole))
+
+    @staticmethod
+    def misplaced(whole, reads):
+        """The batch as it is then in memory, with zeros in the gaps, behind its length."""
+        memory, at, had = bytearray(len(whole)), 0, 0
+        for read in reads:
+            memory[at : at + len(read)] = read
+            had += len(read)
+            at += had
+        return whole[:2] + memory[2 : len(whole)]
+
+
 fault(
     "fails-at-the-edge-of-its-numbers",
     "Drops the message whose sequence number wraps to zero.",

@@ -14,7 +14,7 @@ from zenoh_conformance.cases.establishing import (
     until_open_syn,
     works_in_the_end,
 )
-from zenoh_conformance.cases.establishment.batches import send_in_pieces
+from zenoh_conformance.cases.establishment.batches import LENGTH_PREFIX, send_in_pieces
 from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.reading.codec import segments
@@ -266,8 +266,13 @@ def answers_in_pieces_are_taken(scene: Scene, *, pieces: int) -> None:
     """
 
     def lead(us: Dialogue) -> None:
-        send_in_pieces(us, segments(us.init_ack(proposal(us))).join(), pieces)
-        us.expect(OpenSyn, step="stage init")
+        ack = us.init_ack(proposal(us))
+        with us.about(LENGTH_PREFIX):
+            send_in_pieces(us, segments(ack).join(), pieces)
+            back = us.expect(OpenSyn, step="stage init")
+            us.require(
+                back.cookie == ack.cookie, expected="the cookie issued", got="another cookie", step="open.cookie"
+            )
         send_in_pieces(us, segments(us.open_ack()).join(), pieces)
 
     works_in_the_end(scene, lead)

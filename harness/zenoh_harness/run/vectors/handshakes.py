@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
 from zenoh_conformance.messages import Close, Init, Open
 from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
 from zenoh_conformance.reading.kinds import InitAck, reason_name
@@ -35,6 +36,9 @@ YEAR: Final = 366 * 24 * 3600 * 1000
 
 SHORT: Final = 2.0
 """Seconds of a lease that may be over before a session was looked at."""
+
+UNREAD: Final = "undecodable bytes"
+"""The end of a handshake in which the node answered, and with no message: it accepted what it was told."""
 
 NEGOTIATED: Final = (QoS, LowLatency, Compression, Patch, Unknown)
 """Extensions of an InitSyn that a node accepts or leaves out of its InitAck."""
@@ -64,6 +68,8 @@ def answer_in_handshake(us: Dialogue, one: VectorInSession) -> VectorAnswer:
 
 def _after_init(us: Dialogue, one: VectorInSession, init: Init | None) -> VectorAnswer:
     ack, end = _answer(us, Init)
+    if end == UNREAD:
+        return not_played(f"its answer is no message, which {WhatIsSaidDecodes.id} judges")
     if init is None:
         return answer_for_acceptance(one.vector) if ack is not None else answer_for_end(one, end, us.closed)
     if ack is None:
@@ -105,6 +111,8 @@ def _answer(us: Dialogue, kind: type[Any]) -> tuple[Any, str]:
             return seen.message, ""
         if isinstance(seen.message, Close):
             return None, f"Close({reason_name(seen.message.reason)})"
+        if seen.kind == "undecodable":
+            return None, UNREAD
     return None, us.text_of(None) if us.ended is not None else SILENCE
 
 
