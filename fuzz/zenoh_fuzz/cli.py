@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -23,7 +22,8 @@ from zenoh_harness.targets.lookup import find_checked
 from zenoh_harness.targets.reach import Face
 from zenoh_harness.version import harness_version
 
-UNITS: Final = {"s": 1, "m": 60, "h": 3600}
+from .live.commands import live, seconds_of, seeds
+
 OUT: Final = Path("fuzz-out")
 
 
@@ -36,12 +36,17 @@ def _oracles(_context: click.Context, _parameter: click.Parameter, incomplete: s
 
 @click.group("fuzz", cls=Verbs)
 def command() -> None:
-    """Fuzz codecs, and work with the findings.
+    """Fuzz codecs and whole nodes, and work with the findings.
 
     \b
     Example:
       zconform fuzz codec decode --time 20s
+      zconform fuzz live wheel:1.10.2 --time 10m
     """
+
+
+command.add_command(live)
+command.add_command(seeds)
 
 
 def targets_option(function: Any) -> Any:
@@ -242,14 +247,6 @@ def _with_command(row: FindingRow, folder: Path) -> FindingRow:
     return row if row.embargo else replace(row, repeat=again(row, str(folder / campaigns.FINDINGS / row.id)))
 
 
-def seconds_of(text: str) -> float:
-    """`20s`, `5m`, `1h` in seconds. Raises UsageError for anything else."""
-    found = re.fullmatch(r"(\d+)([smh]?)", text)
-    if not found or not int(found[1]):
-        raise UsageError(f"{text!r} is not a duration", step="--time", hint="write 20s, 5m or 1h")
-    return float(int(found[1]) * UNITS[found[2] or "s"])
-
-
 # --- one input --------------------------------------------------------------------------------------------------------
 
 
@@ -291,8 +288,7 @@ def _split_words(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     if (Path(words[0]) / campaigns.FINDING).is_file():
         return campaigns.read_finding(Path(words[0])).oracle, words
     if len(words) == 1:
-        hint = "write the folder of a finding, or an oracle and inputs"
-        raise UsageError(f"no input after {words[0]!r}", step="fuzz replay", hint=hint)
+        raise UsageError(f"no input after {words[0]!r}", step="fuzz replay", hint="write the folder of a finding")
     return words[0], words[1:]
 
 
@@ -312,9 +308,12 @@ def replay(shell: Shell, words: tuple[str, ...], targets: tuple[str, ...]) -> in
       zconform fuzz replay decode 000300
     Exit codes: 0 no findings, 1 findings, 2 usage, 3 harness or target failed.
     """
+    from zenoh_fuzz.live.findings import is_live
     from zenoh_fuzz.triage.judge_process import JudgeProcess
-    from zenoh_fuzz.triage.report import explain_finding, lines_of
+    from zenoh_fuzz.triage.report import explain_finding
 
+    if is_live(Path(words[0])):
+        return _replay_live(shell, [Path(word) for word in words], targets)
     oracle, texts = _split_words(words)
     read = [input_of(text) for text in texts]
     targets = targets or tuple(dict.fromkeys(target for _, row in read if row is not None for target in row.targets))
@@ -322,10 +321,24 @@ def replay(shell: Shell, words: tuple[str, ...], targets: tuple[str, ...]) -> in
     versions = _versions(shell, targets, coverage=False)
     with JudgeProcess(oracle, targets, versions) as judge:
         found = [explain_finding(row) for data, _ in read for row in judge(data)]
+    return _show_replayed(shell, len(read), found)
+
+
+def _replay_live(shell: Shell, places: Sequence[Path], targets: Sequence[str]) -> int:
+    """Run the findings of a live campaign again."""
+    from zenoh_fuzz.live.findings import replay
+
+    rows = [campaigns.read_finding(each) for place in places for each in findings_in(place)]
+    return _show_replayed(shell, len(rows), [found for row in rows for found in replay(row, targets)])
+
+
+def _show_replayed(shell: Shell, count: int, found: Sequence[FindingRow]) -> int:
+    from zenoh_fuzz.triage.report import lines_of
+
     if shell.as_json:
         shell.print_json([row.to_json() for row in found])
     else:
-        shell.out.print(f"{len(read)} inputs, {len(found)} findings")
+        shell.out.print(f"{count} inputs, {len(found)} findings")
         for row in found:
             for line in lines_of(replace(row, embargo=False)):
                 shell.out.print(line)
@@ -345,12 +358,14 @@ def minimise(shell: Shell, places: tuple[Path, ...]) -> None:
     Example:
       zconform fuzz minimise fuzz-out/differential
     """
+    from zenoh_fuzz.live.findings import is_live
+    from zenoh_fuzz.live.findings import minimise as minimise_live
     from zenoh_fuzz.triage.minimise import minimise_finding
     from zenoh_fuzz.triage.report import lines_of
 
     rows = []
     for place in [each for given in places for each in findings_in(given)]:
-        row = minimise_finding(place)
+        row = minimise_live(place) if is_live(place) else minimise_finding(place)
         rows.append(row)
         for line in [] if shell.as_json else lines_of(row):
             shell.out.print(line)
@@ -409,7 +424,13 @@ def coverage(shell: Shell, folder: Path) -> None:
       zconform fuzz coverage fuzz-out/differential
     """
     from zenoh_fuzz.campaign.coverage import report_of
+    from zenoh_fuzz.live.findings import coverage as coverage_of_live
+    from zenoh_fuzz.live.findings import is_live
 
+    if is_live(folder):
+        lines = coverage_of_live(folder)
+        shell.show(lines, lines)
+        return
     report = report_of(folder)
     if shell.as_json:
         shell.print_json(report.to_json())
@@ -442,12 +463,17 @@ def merge(shell: Shell, oracle: str, out: Path, others: tuple[Path, ...]) -> Non
     from zenoh_fuzz.campaign.campaign import lock_folder
     from zenoh_fuzz.campaign.corpus_merge import merge_corpus
     from zenoh_fuzz.campaign.workers import corpus_files
+    from zenoh_fuzz.live.findings import is_live
+    from zenoh_fuzz.live.findings import merge as merge_live
     from zenoh_fuzz.worker.launcher import check_atheris
     from zenoh_fuzz.worker.plan import WorkerPlan
 
     from .oracle import oracle_without_targets
 
     folder = out / oracle
+    if live_folder := next((place for place in (Path(oracle), folder) if is_live(place)), None):
+        _tell_merged(shell, live_folder, *merge_live(live_folder, others))
+        return
     if (Path(oracle) / campaigns.MANIFEST).is_file():
         folder, oracle = Path(oracle), campaigns.read_manifest(Path(oracle))["oracle"]
     made = oracle_without_targets(oracle)
@@ -467,4 +493,8 @@ def merge(shell: Shell, oracle: str, out: Path, others: tuple[Path, ...]) -> Non
             structure=False,
         )
         after = merge_corpus(plan, folder / "corpus", folder, others)
+    _tell_merged(shell, folder, before, after)
+
+
+def _tell_merged(shell: Shell, folder: Path, before: int, after: int) -> None:
     shell.show({"before": before, "after": after, "folder": str(folder)}, [f"{before} inputs before, {after} now"])

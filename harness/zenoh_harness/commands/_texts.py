@@ -15,7 +15,7 @@ SHORT: Final[dict[str, str]] = {
     "diff": "Compare two results and list the verdicts that changed.",
     "explain": "Decode bytes and print the meaning of each field.",
     "faulty": "List the faulty nodes, or judge them (--run).",
-    "fuzz": "Fuzz codecs, and work with the findings.",
+    "fuzz": "Fuzz codecs and whole nodes, and work with the findings.",
     "gate": "Judge one target against its list of known deviations.",
     "interop": "Connect real nodes to each other and judge the traffic.",
     "known": "Compare lists of known deviations with faulty nodes and with a release.",

@@ -1,0 +1,222 @@
+"""Live campaigns: each oracle and each mutator finds what is planted, and nothing on the reference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.messages import Close
+from zenoh_conformance.reading.codec import encode
+from zenoh_fuzz.live import seeds, small
+from zenoh_fuzz.live.acts import Act, Input, input_of, is_lawful, script_of, trace_batch
+from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin
+from zenoh_fuzz.live.mutate import EDITS_OF_INPUTS, SANE, mutate
+from zenoh_fuzz.live.planted import EFFECTS, kind_of, trigger_of
+from zenoh_fuzz.live.triage import Minimiser, disclosure, row_of, signature_of
+from zenoh_fuzz.live.trial import Symptom, Trial
+from zenoh_fuzz.mutators.edits import DoesNotFitError
+from zenoh_harness.files import scripts
+from zenoh_harness.targets.lookup import open_checked
+
+HERE = "python:zenoh_fuzz.live.planted"
+NODES = ("all_1", "key_2", "lane_5", "session_3", "replies_4", "new_6")
+
+
+def words() -> dict[str, Act]:
+    """Return the correct messages of small spaces by their kind."""
+    from zenoh_fuzz import inputs
+
+    found = {}
+    for segments in small.words():
+        act = Act(segments=segments)
+        read, _ = inputs.messages(inputs.BATCH, act.batch(lambda _reliable, _priority: 0))
+        found.setdefault(kind_of(read[0].message.messages[0]), act)
+    return found
+
+
+@pytest.fixture
+def trial() -> Iterator[Trial]:
+    """A trial on the reference."""
+    made = Trial(open_checked(f"{HERE}:sane_0"))
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_what_a_planted_node_stops_doing_is_seen(name: str) -> None:
+    """Each effect shows within the batch in which its trigger comes, and not before."""
+    made = tuple(words()[kind] for kind in trigger_of(int(name.partition("_")[2])))
+    key = (words()["Put"],)  # a push to the key that one of the nodes drops
+    planted = Trial(open_checked(f"{HERE}:{name}"))
+    try:
+        assert planted.run([(act,) for act in reversed(made)] + [key]).symptom is None
+        found = planted.run([key, made]).symptom
+    finally:
+        planted.stop()
+
+    assert found is not None
+    assert found.verdict in (Verdict.ZOMBIE, Verdict.HANG, Verdict.FAIL)
+
+
+def test_a_node_that_tires_is_seen() -> None:
+    """A node that serves nobody after so many messages is a zombie, and not the fault of one session."""
+    planted = Trial(open_checked(f"{HERE}:count_1"))
+    try:
+        found = [planted.run([(words()["Put"],)] * 100).symptom for _ in range(5)]
+    finally:
+        planted.stop()
+
+    assert found[0] is None
+    assert any(found)
+
+
+def test_nothing_is_found_on_the_reference(trial: Trial) -> None:
+    """Odd and correct inputs of all kinds show no symptom."""
+    random, pool = Random(7), list(seeds.base_seeds())
+    correct = [made for made in pool if is_lawful(made)]
+    odd = [mutate(random.choice(pool), random, pool)[0] for _ in range(40)]
+    sane_ones = [mutate(random.choice(correct), random, correct, sane=True)[0] for _ in range(40)]
+
+    assert trial.run([*islice((made for _, made in small.in_turns(7)), 40), *odd]).symptom is None
+    assert trial.run(sane_ones).symptom is None
+
+
+def test_small_spaces_hold_every_state_and_every_pair() -> None:
+    """Each space stands in each state, and two messages follow each other in three ways."""
+    names = {name for state in small.STATES for name in small.spaces(state)}
+
+    assert names == {"pairs", *(f"{name} {state}" for name in small.VALUES for state in small.STATES)}
+    assert len(list(small.pairs())) == 3 * len(small.alphabet()) ** 2
+    assert [made for _, made in islice(small.in_turns(3), 50)] == [made for _, made in islice(small.in_turns(3), 50)]
+
+
+def test_small_spaces_reach_bodies_that_other_pages_define() -> None:
+    """The body of an OAM and of an extension get every odd body, their lengths right."""
+    paths = {one.path for segments in small.bodies() for one in segments if one.note == "replaced"}
+
+    assert "frame.messages[0].network_oam.body.bytes" in paths
+    assert any(".exts." in path for path in paths)
+
+
+@pytest.mark.parametrize("name", EDITS_OF_INPUTS)
+def test_each_edit_changes_an_input(name: str) -> None:
+    """Within some seeds each edit fits, changes something, and does the same for the same seed."""
+    pool = list(seeds.base_seeds())
+    whole = next(made for made in pool if len(made) > 10)
+
+    def edited(seed: int) -> Input:
+        try:
+            return EDITS_OF_INPUTS[name](whole, Random(seed), pool)
+        except (LookupError, ValueError, DoesNotFitError):
+            return whole
+
+    seed = next(seed for seed in range(200) if edited(seed) != whole)
+    assert edited(seed) == edited(seed)
+
+
+def test_sane_edits_leave_messages_as_they_are() -> None:
+    """What only changes order stays lawful."""
+    random, pool = Random(1), [made for made in seeds.base_seeds() if is_lawful(made)]
+
+    assert all(is_lawful(mutate(random.choice(pool), random, pool, sane=True)[0]) for _ in range(100))
+    assert set(SANE) < set(EDITS_OF_INPUTS)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [(Act(segments=trace_batch(encode(Close(session=True, reason=0)))),), (Act(segments=trace_batch(b"\x1f\xff")),)],
+)
+def test_what_may_end_a_session_is_not_lawful(made: Input) -> None:
+    """A CLOSE, or bytes that cannot be read, may be answered by silence."""
+    assert not is_lawful(made)
+
+
+def test_inputs_are_scripts() -> None:
+    """An input, written as a script and read again, sends the same bytes."""
+    for made in list(seeds.base_seeds())[:20]:
+        script = scripts.parse(scripts.text(script_of([made], {"about": "a test"})))
+        (again,) = input_of(script)
+        counts = [iter(range(1000)) for _ in range(2)]
+        sent = [
+            [act.batch(lambda _reliable, _priority, count=count: next(count)) for act in acts]  # type: ignore[misc]
+            for acts, count in zip((made, again), counts, strict=True)
+        ]
+        assert sent[0] == sent[1]
+
+
+def test_evidence_becomes_seeds(tmp_path: Path) -> None:
+    """A shipped script, and a folder of scripts, are seeds; other files are passed over."""
+    (tmp_path / "other.txt").write_text("no script")
+    kept = seeds.keep(tmp_path, next(seeds.base_seeds()))
+    assert kept.exists()
+    assert len(list(seeds.seeds_from(tmp_path))) == 1
+    assert len(list(seeds.shipped_seeds())) > 3
+
+
+def test_a_symptom_is_confirmed_and_minimised() -> None:
+    """Of many inputs the three messages stay, in their order, and the script shows the finding again."""
+    trigger = trigger_of(9)
+    made = tuple(words()[kind] for kind in trigger)
+    trial = Trial(open_checked(f"{HERE}:all_9"))
+    others = [(words()["Put"],), (words()["DSubscriber"], words()["Request"])]
+    try:
+        symptom = trial.run([*others, (*made, words()["Put"])]).symptom
+        assert symptom is not None
+        minimiser = Minimiser(trial, symptom)
+        confirmed = minimiser.confirm([*others, (*made, words()["Put"])], sure=False)
+        smallest = minimiser.smallest(confirmed)
+        row = row_of(trial, symptom, smallest, confirmed=True)
+    finally:
+        trial.stop()
+
+    assert sum(len(one) for one in smallest) == len(trigger)
+    assert not row.embargo
+    assert signature_of(symptom) in row.signature
+    assert "To reproduce" in disclosure(row)
+    assert input_of(scripts.parse(bytes.fromhex(row.input).decode()))
+
+
+def test_one_panic_is_one_finding() -> None:
+    """Whatever follows from a panic, its site is the identity of the finding."""
+    about = "panic at src/a.rs:7"
+    kinds = [("stays-up", Verdict.CRASH), ("stays-in-service", Verdict.ZOMBIE), ("never-panics", Verdict.PANIC)]
+    found = [Symptom(rule=rule, about=about, verdict=verdict, why="") for rule, verdict in kinds]
+
+    assert len({signature_of(one) for one in found}) == 1
+
+
+def test_a_campaign_keeps_what_it_found_and_goes_on(tmp_path: Path) -> None:
+    """A campaign finds a node that falls silent, writes manifest, ledger and finding, and resumes where it stopped."""
+    order = LiveOrder(target=f"{HERE}:count_1", folder=tmp_path, seconds=60, inputs=200, until_found=1)
+    folder = begin(order, {"planted": ""})
+    outcome = LiveWorker(order).run()
+
+    assert outcome.findings
+    (name,) = outcome.findings
+    assert (folder / "findings" / name / "finding.json").exists()
+    assert name in (folder / "ledger.json").read_text()
+    before = json.loads((folder / "state-0.json").read_text())
+    again = LiveWorker(
+        LiveOrder(target=f"{HERE}:sane_0", folder=tmp_path, seconds=60, inputs=before["inputs"] + 16, resume=True)
+    )
+    again.run()
+    assert json.loads((folder / "state-0.json").read_text())["tried"] > before["tried"]
+
+
+def test_every_effect_has_a_test() -> None:
+    """No effect of planted nodes is without a node that shows it."""
+    assert {name.partition("_")[0] for name in NODES} | {"count"} == set(EFFECTS)
+
+
+def test_triggers_differ() -> None:
+    """The generated triggers are different, and three messages long."""
+    triggers = [trigger_of(number) for number in range(10)]
+
+    assert len(set(triggers)) == len(triggers)
+    assert all(len(set(one)) == 3 for one in triggers)

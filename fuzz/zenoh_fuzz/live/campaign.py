@@ -1,0 +1,340 @@
+"""One live campaign: batches of inputs on a target until the budget is used up, with triage, a ledger and a state to resume from."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any, Final, Literal
+
+from zenoh_conformance.primitives import WhatAmI
+from zenoh_fuzz.campaign.campaign import Outcome, ledger_row, store_finding
+from zenoh_harness.errors import CannotGoOn, TargetError, UsageError
+from zenoh_harness.files import campaigns
+from zenoh_harness.files.campaigns import FindingRow
+from zenoh_harness.run.store import embargo
+from zenoh_harness.targets.lookup import open_checked
+from zenoh_harness.targets.target import NodeInstance
+
+from . import small
+from .acts import Input
+from .mutate import mutate
+from .seeds import Corpus
+from .triage import ORACLE, Minimiser, disclosure, id_of, row_of
+from .trial import Symptom, Trial
+
+Engine = Literal["guided", "plain"]
+BATCH: Final = 32
+"""Inputs between two looks at the target's health."""
+OFTEN: Final = 2
+"""Symptoms after which inputs with the same odd segments are left out, in most cases."""
+SPARED: Final = 0.95
+FILE: Final = "state-{}.json"
+PROMISE: Final = "a target goes on to serve everybody, whatever one session sends"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveOrder:
+    """The settings of a live campaign."""
+
+    target: str
+    folder: Path
+    seconds: float
+    cpu: bool = False
+    """Whether `seconds` are CPU seconds of the worker and its target."""
+    inputs: int = 0
+    """Inputs after which a worker ends; 0 for no limit."""
+    jobs: int = 1
+    seed: int = 1
+    role: str = "client"
+    """What our sessions say they are."""
+    engine: Engine = "guided"
+    fresh: bool = False
+    resume: bool = False
+    corpora: tuple[Path, ...] = ()
+    until_found: int = 0
+
+    def command(self) -> str:
+        """Return the command line with these settings."""
+        words = ["zconform", "fuzz", "live", self.target, "--time", f"{self.seconds:g}s", "--seed", str(self.seed)]
+        words += ["--as", self.role, "--engine", self.engine, "--jobs", str(self.jobs)]
+        words += [name for name, wanted in (("--cpu", self.cpu), ("--fresh", self.fresh)) if wanted]
+        words += ["--inputs", str(self.inputs)] if self.inputs else []
+        return shlex.join([*words, "--out", str(self.folder)])
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a worker is: what `--resume` begins with."""
+
+    tried: int = 0
+    """Inputs of the small spaces."""
+    drawn: int = 0
+    """Random inputs."""
+    inputs: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    starts: int = 0
+    spaces: dict[str, int] = field(default_factory=dict)
+    """Space to inputs tried."""
+    used: dict[str, int] = field(default_factory=dict)
+    brought: dict[str, int] = field(default_factory=dict)
+
+
+class LiveWorker:
+    """One worker with a target of its own; `number` deals the small spaces and the seeds out."""
+
+    def __init__(
+        self, order: LiveOrder, number: int = 0, show: Callable[[Outcome], None] = lambda _so_far: None
+    ) -> None:
+        self.order, self.number, self.show = order, number, show
+        self.folder = order.folder / ORACLE
+        self.trial = Trial(open_checked(order.target), WhatAmI[order.role.upper()], fresh=order.fresh)
+        self.outcome = Outcome()
+        self.progress = self._begin()
+        self.corpus = Corpus(self.folder / "corpus", order.corpora)
+        self.random = Random(f"{order.seed} {number} {self.progress.drawn}")
+        self._spaces = islice(small.in_turns(order.seed), number + self.progress.tried * order.jobs, None, order.jobs)
+        self._spared: Counter[frozenset[str]] = Counter()
+        self._known: set[str] = set()
+        self._cpu = 0.0
+        self._began = time.monotonic()
+
+    def _begin(self) -> Progress:
+        path = self.folder / FILE.format(self.number)
+        return Progress(**json.loads(path.read_text())) if self.order.resume and path.exists() else Progress()
+
+    # -- budget
+
+    def seconds_spent(self) -> float:
+        """Return the seconds used up so far, of the clock or of CPU."""
+        return self.progress.cpu + self._cpu_now() - self._cpu if self.order.cpu else self._clock()
+
+    def _clock(self) -> float:
+        return self.progress.seconds + time.monotonic() - self._began
+
+    def _cpu_now(self) -> float:
+        node = self.trial._node
+        return time.process_time() + (cpu_of(node) if node is not None else 0.0) + self._ended_cpu
+
+    _ended_cpu = 0.0
+    _batches = 0
+
+    def is_over(self) -> bool:
+        """Whether the budget is used up, or enough was found."""
+        order = self.order
+        return (
+            self.seconds_spent() >= order.seconds
+            or 0 < order.inputs <= self.progress.inputs
+            or 0 < order.until_found <= len(self.outcome.findings)
+        )
+
+    # -- the work
+
+    def run(self) -> Outcome:
+        """Work until the budget is used up. Raises TargetError for a target that cannot be started at all."""
+        self._cpu = self._cpu_now()
+        self._known = set(campaigns.read_ledger(self.folder)) if self.order.resume else set()
+        try:
+            while not self.is_over():
+                self.batch()
+        finally:
+            self.trial.stop()
+            self._keep()
+        return self.outcome
+
+    def batch(self) -> None:
+        """Run one batch, and look into what it did."""
+        drawn = list(self._draw())
+        before = self.trial.starts
+        result = self.trial.run([made for made, _ in drawn], self.is_over)
+        self.progress.starts += self.trial.starts - before
+        self.progress.inputs += result.performed
+        for (made, names), features in zip(drawn, result.features, strict=False):
+            if self.order.engine == "guided" and self.corpus.learn(made, features):
+                _count(self.progress.brought, names)
+            _count(self.progress.used, names)
+        if result.symptom is not None:
+            self._symptom(result.symptom, [made for made, _ in drawn[: result.performed]], sure=result.sure)
+        self._sum()
+        self._keep()
+
+    def _draw(self) -> Iterator[tuple[Input, tuple[str, ...]]]:
+        """Yield the inputs of a batch with the names of their edits: of the small spaces and random ones in turn.
+
+        Every second batch holds correct messages only: what is lost there is the target's fault.
+        """
+        self._batches += 1
+        sane = self._batches % 2 == 0
+        for at in range(BATCH):
+            if sane:
+                yield self._sane()
+                continue
+            if self.order.engine == "guided" and at % 2 == 0 and (row := next(self._spaces, None)) is not None:
+                name, made = row
+                self.progress.tried += 1
+                _count(self.progress.spaces, (name,))
+                names: tuple[str, ...] = ()
+            else:
+                self.progress.drawn += 1
+                made, names = mutate(self.corpus.choose(self.random), self.random, self.corpus.inputs)
+            if not self._is_spared(made):
+                yield made, names
+
+    def _sane(self) -> tuple[Input, tuple[str, ...]]:
+        """Return correct messages in an order that nobody chose."""
+        self.progress.drawn += 1
+        pool = self.corpus.sane
+        made, names = mutate(self.random.choice(pool), self.random, pool, sane=True)
+        return made, names
+
+    def _is_spared(self, made: Input) -> bool:
+        """Whether inputs with the same odd segments showed symptoms often enough."""
+        odd = odd_paths(made)
+        hit = any(count >= OFTEN and paths <= odd for paths, count in self._spared.items())
+        return hit and self.random.random() < SPARED
+
+    def _symptom(self, symptom: Symptom, made: Sequence[Input], *, sure: bool) -> None:
+        """Confirm, minimise and store a symptom that is new; count one that is known."""
+        if sure and (paths := odd_paths(made[-1])):
+            self._spared[paths] += 1
+        name = id_of(symptom)
+        if name in self._known:
+            self._again(name)
+            return
+        left = self.order.seconds - self.seconds_spent()
+        minimiser = Minimiser(
+            self.trial, symptom, time.monotonic() + max(left, 5.0) if not self.order.cpu else float("inf")
+        )
+        confirmed = minimiser.confirm(made, sure=sure)
+        row = row_of(self.trial, symptom, confirmed or made, confirmed=bool(confirmed))
+        self._store(row)
+        if confirmed:
+            smallest = minimiser.smallest(confirmed)
+            self._store(row_of(self.trial, symptom, smallest, confirmed=True))
+            for act in (act for one in smallest for act in one):
+                if paths := odd_paths((act,)):
+                    self._spared[paths] += 1
+
+    def _again(self, name: str) -> None:
+        if name in self.outcome.findings:
+            row = self.outcome.findings[name]
+            self.outcome.findings[name] = replace(row, count=row.count + 1)
+
+    # -- what is kept
+
+    def _store(self, row: FindingRow) -> None:
+        """Keep a finding in its folder and in the ledger, at once."""
+        new = row.id not in self._known
+        self._known.add(row.id)
+        self.outcome.findings[row.id] = row
+        self.outcome.first_seen.setdefault(row.id, self.seconds_spent())
+        store_finding(self.folder, row)
+        if row.embargo:
+            place = embargo.folder() / "fuzz" / campaigns.FINDINGS / row.id
+            (place / "disclosure.md").write_text(disclosure(row), encoding="utf-8")
+        with lock_ledger(self.folder / "ledger.lock"):
+            ledger = campaigns.read_ledger(self.folder)
+            before = ledger.get(row.id)
+            ledger[row.id] = ledger_row(replace(row, count=row.count + (before.count if before and new else 0)))
+            campaigns.write_ledger(self.folder, ledger)
+        if new:
+            facts = {"id": row.id} if row.embargo else {"id": row.id, "signature": row.signature, "why": row.why}
+            campaigns.add_event(self.folder, "finding", self.seconds_spent(), {"worker": self.number, **facts})
+
+    def _sum(self) -> None:
+        outcome = self.outcome
+        outcome.inputs, outcome.seconds = self.progress.inputs, self.seconds_spent()
+        outcome.corpus, outcome.behaviours = len(self.corpus.inputs), len(self.corpus.features)
+        outcome.restarts = self.progress.starts
+        outcome.used, outcome.brought = Counter(self.progress.used), Counter(self.progress.brought)
+        self.show(outcome)
+
+    def _keep(self) -> None:
+        """Write down how far the worker is, so that `--resume` goes on from here."""
+        now = replace(self.progress, seconds=self._clock(), cpu=self.progress.cpu + self._cpu_now() - self._cpu)
+        path = self.folder / FILE.format(self.number)
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps(asdict(now)))
+        new.replace(path)
+
+
+def odd_paths(made: Input) -> frozenset[str]:
+    """Return the paths of the segments that an edit replaced."""
+    return frozenset(one.path for act in made for one in act.segments if one.note == "replaced")
+
+
+def _count(counts: dict[str, int], names: Sequence[str]) -> None:
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+
+
+def cpu_of(node: NodeInstance) -> float:
+    """Return the CPU seconds of a target's process so far; 0 where it has none."""
+    pid = node.program.pid if node.program is not None else 0
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() if pid else []
+    except OSError:
+        return 0.0
+    return sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
+
+
+@contextmanager
+def lock_ledger(path: Path) -> Iterator[None]:
+    """Hold a lock of the campaign's workers."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def begin(order: LiveOrder, versions: dict[str, str]) -> Path:
+    """Make the campaign's folder and its manifest. Raises UsageError, CannotGoOn."""
+    folder = order.folder / ORACLE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        campaigns.write_manifest(folder, _manifest(order, versions))
+        campaigns.add_event(folder, "begin", 0.0, {})
+    except OSError as why:
+        raise CannotGoOn(
+            f"cannot write in {folder}", step="fuzz live", seen=str(why), hint="--out names another folder"
+        ) from why
+    return folder
+
+
+def _manifest(order: LiveOrder, versions: dict[str, str]) -> dict[str, Any]:
+    return {
+        "id": f"{ORACLE}-{order.seed}-{int(time.time())}",
+        "kind": "live",
+        "oracle": ORACLE,
+        "promise": PROMISE,
+        "targets": [order.target],
+        "seed": order.seed,
+        "seconds": order.seconds,
+        "jobs": order.jobs,
+        "mutators": "structure",
+        "versions": versions,
+        "command": order.command(),
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def check(order: LiveOrder) -> None:
+    """Check the target, and that what must be there for `--resume` is there. Raises UsageError."""
+    open_checked(order.target)
+    if order.resume and not (order.folder / ORACLE / campaigns.MANIFEST).exists():
+        raise UsageError(
+            f"there is no campaign in {order.folder / ORACLE}", step="--resume", hint="begin it without --resume"
+        )
+
+
+__all__ = ["LiveOrder", "LiveWorker", "Progress", "TargetError", "begin", "check"]

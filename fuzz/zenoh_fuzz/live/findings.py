@@ -1,0 +1,103 @@
+"""Work with the findings of live campaigns: run them again, make them smaller, merge corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.primitives import WhatAmI
+from zenoh_fuzz.triage.minimise import keep
+from zenoh_harness.errors import UsageError
+from zenoh_harness.files import campaigns, scripts
+from zenoh_harness.files.campaigns import FindingRow
+from zenoh_harness.targets.lookup import open_checked
+
+from . import seeds
+from .acts import Input, input_of, role_of
+from .triage import ORACLE, Minimiser, row_of
+from .trial import Symptom, Trial
+
+REPEATS = 3
+"""Times that a finding is run before it counts as gone."""
+
+
+def is_live(place: Path) -> bool:
+    """Return whether that is the folder of a live campaign, or of one of its findings."""
+    if (place / campaigns.FINDING).is_file():
+        return campaigns.read_finding(place).oracle == ORACLE
+    return (place / campaigns.MANIFEST).is_file() and campaigns.read_manifest(place)["kind"] == "live"
+
+
+def inputs_of(row: FindingRow) -> tuple[tuple[Input, ...], WhatAmI]:
+    """Return the inputs of a finding, and what our sessions said they are."""
+    script = scripts.parse(bytes.fromhex(row.input).decode(), row.id)
+    return input_of(script), role_of(script)
+
+
+def replay(row: FindingRow, targets: Sequence[str] = ()) -> list[FindingRow]:
+    """Run a finding on its targets, or on others; return what shows, as findings of now."""
+    made, role = inputs_of(row)
+    found = []
+    for target in targets or row.targets:
+        trial = Trial(open_checked(target), role)
+        try:
+            outcomes = (trial.run(made) for _ in range(REPEATS))
+            symptom = next((outcome.symptom for outcome in outcomes if outcome.symptom is not None), None)
+        finally:
+            trial.stop()
+        if symptom is not None:
+            found.append(row_of(trial, symptom, made, confirmed=True))
+    return found
+
+
+def minimise(place: Path) -> FindingRow:
+    """Make the inputs of a stored finding smaller, and store it. Raises UsageError if it does not show any more."""
+    row = campaigns.read_finding(place)
+    made, role = inputs_of(row)
+    trial = Trial(open_checked(row.targets[0]), role)
+    about = row.signature.partition(": ")[2]
+    minimiser = Minimiser(trial, Symptom(rule=row.rule, about=about, verdict=Verdict.FAIL, why=row.why))
+    try:
+        confirmed = minimiser.confirm(made, sure=False)
+        if not confirmed:
+            raise UsageError(
+                f"{place}: the script does not show this finding on {row.targets[0]}",
+                step="minimise",
+                hint="another version of the target may have fixed it: promote --as fixed",
+            )
+        smallest = minimiser.smallest(confirmed)
+    finally:
+        trial.stop()
+    assert minimiser.seen is not None
+    small = replace(
+        row_of(trial, minimiser.seen, smallest, confirmed=True), id=row.id, count=row.count, embargo=row.embargo
+    )
+    keep(place, small)
+    return small
+
+
+def merge(folder: Path, others: Sequence[Path]) -> tuple[int, int]:
+    """Take seeds of other places into the corpus; return how many scripts it held before and holds now."""
+    corpus = folder / "corpus"
+    corpus.mkdir(exist_ok=True)
+    before = len(list(corpus.iterdir()))
+    for place in others:
+        for made in seeds.seeds_from(place):
+            seeds.keep(corpus, made)
+    return before, len(list(corpus.iterdir()))
+
+
+def coverage(folder: Path) -> list[str]:
+    """Return which small spaces the workers of a campaign have tried, and how often each edit was used."""
+    import json
+    from collections import Counter
+
+    spaces, used = Counter[str](), Counter[str]()
+    for path in sorted(folder.glob("state-*.json")):
+        state = json.loads(path.read_text())
+        spaces.update(state["spaces"])
+        used.update(state["used"])
+    lines = [f"{name:<24} {count} inputs tried" for name, count in sorted(spaces.items())]
+    return lines + [f"edit {name:<19} used {count} times" for name, count in used.most_common()]

@@ -1,0 +1,266 @@
+"""Our sessions around a target while inputs run: opened when they are needed, read without pause, fenced after each input."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from itertools import count
+from typing import Any, Final
+
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import (
+    DQueryable,
+    KeepAlive,
+    Push,
+    Put,
+    Query,
+    Reply,
+    Request,
+    Response,
+    ResponseFinal,
+    USubscriber,
+    sane,
+)
+from zenoh_conformance.primitives import WhatAmI, WireExpr
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.kinds import InitAck
+from zenoh_conformance.reading.names import undeclared_key
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.talking.budget import ReadBudget
+from zenoh_fuzz.finding import without_numbers
+from zenoh_harness.errors import CannotConnect
+from zenoh_harness.files.scripts import STAYS_UP
+from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.wires import LinkWire, Recorder
+from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.targets.target import NodeInstance
+
+from .acts import GREETED, LIVE, Act
+
+PATIENCE: Final = 1.0
+"""Seconds within which a target answers."""
+GLANCE: Final = 0.002
+"""Seconds between two looks at the other links while one is waited for."""
+ENDING: Final = 0.05
+"""Seconds in which a target may refuse what it got before OPEN."""
+LANES: Final = tuple((reliable, priority) for priority in range(1, 8) for reliable in (True, False))
+"""The channels on which the bystander publishes (message-reference#priority-values)."""
+_ZIDS = count(1)
+
+
+class OurSessions:
+    """The links of ours to one node, by name."""
+
+    def __init__(self, node: NodeInstance, role: WhatAmI = WhatAmI.CLIENT) -> None:
+        self.node, self.role = node, role
+        self.recorder = Recorder()
+        self.live: dict[str, Dialogue] = {}
+        self.odd: set[str] = set()
+        """Links on whose session something odd was sent: nobody can tell any more which numbers the target expects."""
+        self.finals: set[tuple[str, int]] = set()
+        self.got: list[tuple[str, bytes]] = []
+        """Link and payload of each sample that came."""
+        self.features: set[str] = set()
+        """What the target did since the campaign looked last: kinds of messages and ends of links."""
+        self._names = count(1)
+
+    def session(self, link: str, *, role: WhatAmI | None = None) -> Dialogue:
+        """Return the live session of a link, opened if there is none. Raises Deviation or CannotConnect."""
+        us = self.live.get(link)
+        if us is None or not us.is_live:
+            us = self.live[link] = self._open(link, role or self.role)
+            self.odd.discard(link)
+        return us
+
+    def _wire(self, link: str) -> LinkWire:
+        deadline = Deadline.after(scaled(PATIENCE))
+        return self.recorder.wire(self.node, f"{link}.{next(self._names)}", deadline)
+
+    def _dialogue(self, link: str) -> Dialogue:
+        zid = b"\x66" + next(_ZIDS).to_bytes(6, "big") + b"\x7a"
+        us = Dialogue(self._wire(link), zid=zid, unit=scaled(PATIENCE), requirement=STAYS_UP)
+        us.budget = ReadBudget()
+        return us
+
+    def _open(self, link: str, role: WhatAmI) -> Dialogue:
+        return open_session(self._dialogue(link), self.node.profile, whatami=role)
+
+    # -- what an input does
+
+    def perform(self, act: Act) -> None:
+        """Send an act. Raises Deviation or CannotConnect if its session cannot be had."""
+        if act.seconds:
+            self._wait(act.seconds)
+        elif act.stage != LIVE:
+            self._early(act)
+        else:
+            us = self.session(act.link)
+            for _ in range(act.times):
+                us.wire.send(us.framed(act.batch(us.next_sn)))
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.pump()
+            time.sleep(min(0.01, seconds))
+
+    def _early(self, act: Act) -> None:
+        """Send an act before OPEN, on a link of its own, and read until the target ends it."""
+        us = self._dialogue(f"{act.link}-{act.stage}")
+        if act.stage == GREETED:
+            us.ask(us.init_syn(whatami=self.role), expect=InitAck)
+        for _ in range(act.times):
+            us.wire.send(us.framed(act.batch(us.next_sn)))
+        us.wire.finish()
+        until = time.monotonic() + ENDING
+        while us.ended is None and (left := until - time.monotonic()) > 0:
+            if (event := us.wire.receive(left)) is not None:
+                us._take(event)
+        self._read(act.stage, us)
+        us.wire.shut()
+
+    # -- reading
+
+    def pump(self) -> None:
+        """Read what has come on all links, answer what must be answered, and keep the sessions alive."""
+        for link, us in self.live.items():
+            while us.ended is None and (event := us.wire.receive(0.0)) is not None:
+                us._take(event)
+            self._read(link, us)
+            if us.is_live and us.wire.now() >= us.due:
+                us.send(KeepAlive())
+
+    def _read(self, link: str, us: Dialogue) -> None:
+        while us._unread:
+            seen = us._unread.popleft()
+            self.features.add(f"{link[:1]} {seen.kind} {type(getattr(seen.message, 'body', None)).__name__}")
+            if seen.kind == "undecodable":
+                self.features.add(f"undecodable {without_numbers(str(seen.message))}")
+            elif isinstance(seen.message, Request):
+                self._answer(us, seen.message)
+            elif isinstance(seen.message, ResponseFinal):
+                self.finals.add((link, seen.message.id))
+            elif isinstance(seen.message, Push) and isinstance(seen.message.body, Put):
+                self.got.append((link, seen.message.body.payload))
+            elif isinstance(seen.message, Response):
+                body = getattr(seen.message.body, "body", None)
+                self.got.append((link, getattr(body, "payload", b"")))
+        us.heard.clear()
+        us.budget = ReadBudget()
+        if us.is_over:
+            self.features.add(f"{link[:1]} {us.end()}")
+
+    def _answer(self, us: Dialogue, request: Request) -> None:
+        """Finish a query: an open one would keep the fences of others from their end."""
+        if us.is_live:
+            key = request.key.suffix or ""
+            if key.startswith(Bystanders.PREFIX):
+                us.say(Response(id=request.id, key=_key(key), body=Reply(body=Put(payload=b"answer"))))
+            us.say(ResponseFinal(id=request.id))
+
+    def fence(self, link: str, before: bytes = b"") -> bool:
+        """Return whether the target answers a query of this link; `before` is sent in the same batch. False for a link that ended."""
+        us = self.live[link]
+        request = us.new_id()
+        key = f"zconform/fence/{us.zid.hex()}/{request}"
+        us.wire.send(us.framed(before + encode(us.frame(Request(id=request, key=_key(key), body=Query())))))
+        return self.wait_for(link, lambda: (link, request) in self.finals)
+
+    def wait_for(self, link: str, holds: Any) -> bool:
+        """Pump until a condition holds, the link ends, or time is over. Returns whether it holds."""
+        us, until = self.live[link], time.monotonic() + scaled(PATIENCE)
+        while True:
+            self.pump()
+            if holds() or us.is_over or time.monotonic() >= until:
+                return bool(holds())
+            if (event := us.wire.receive(GLANCE)) is not None:
+                us._take(event)
+
+    def let_go(self, link: str) -> None:
+        """End one session; the next act on its link opens another."""
+        with suppress(Deviation, OSError):
+            self.live.pop(link).leave()
+
+    def leave(self) -> None:
+        """End all sessions."""
+        for us in self.live.values():
+            with suppress(Deviation, OSError):
+                us.leave()
+        self.live.clear()
+
+
+class Bystanders:
+    """Two sessions that do nothing odd: what one publishes and asks must reach the other, whatever others send."""
+
+    PREFIX: Final = "zconform/bystander/"
+    FIRST, SECOND = "Bystander", "Beside"
+
+    def __init__(self, sessions: OurSessions) -> None:
+        self.sessions = sessions
+        self._payloads = count(1)
+        self._first_zid = b""
+
+    def look(self, keys: frozenset[str] = frozenset()) -> str:
+        """Exercise them, over all channels and on `keys`; return what does not work, or nothing."""
+        try:
+            first, second = (self.sessions.session(name, role=WhatAmI.CLIENT) for name in (self.FIRST, self.SECOND))
+        except (Deviation, CannotConnect) as why:
+            return f"no new session: {without_numbers(str(why))}"
+        key = f"{self.PREFIX}{first.zid.hex()}"
+        if first.zid != self._first_zid:
+            self._first_zid = first.zid
+            first.subscribe(key)
+            first.declare(DQueryable(id=first.new_id(), key=_key(key)))
+        entities = [(name, first.subscribe(name)) for name in sorted(keys)]
+        if not self.sessions.fence(self.FIRST):
+            return "a bystander's declaration is not dealt with"
+        cause = self._publish(second, key, keys) or self._ask(second, key)
+        for name, entity in entities:
+            first.declare(USubscriber(id=entity, exts=undeclared_key(_key(name))))
+        return cause
+
+    def _publish(self, second: Dialogue, key: str, keys: frozenset[str]) -> str:
+        due: dict[bytes, str] = {}
+        for reliable, priority in LANES:
+            payload = b"bystander %d" % next(self._payloads)
+            due[payload] = f"a bystander's push on channel {'R' if reliable else 'B'}{priority} does not arrive"
+            push = Push(key=_key(key), exts=_qos(priority), body=Put(payload=payload))
+            second.say(push, reliable=reliable, priority=priority)
+        for name in sorted(keys):
+            payload = b"bystander %d" % next(self._payloads)
+            due[payload] = "a push to a key that an input used does not arrive"
+            second.publish(name, payload, block=True)
+
+        def missing() -> list[str]:
+            came = {payload for link, payload in self.sessions.got if link == self.FIRST}
+            return [cause for payload, cause in due.items() if payload not in came]
+
+        self.sessions.wait_for(self.FIRST, lambda: not missing())
+        self.sessions.got, left = [], missing()
+        return left[0] if left else ""
+
+    def _ask(self, second: Dialogue, key: str) -> str:
+        request = second.new_id()
+        second.say(Request(id=request, key=_key(key), body=Query()))
+        done = self.sessions.wait_for(self.SECOND, lambda: (self.SECOND, request) in self.sessions.finals)
+        answered = (self.SECOND, b"answer") in self.sessions.got
+        return (
+            ""
+            if done and answered
+            else "a bystander's query is not finished"
+            if answered
+            else "a reply does not arrive"
+        )
+
+
+def _qos(priority: int) -> Any:
+    from zenoh_conformance.wire import exts
+
+    return exts(sane.qos(0x08 | priority))
+
+
+def _key(name: str) -> WireExpr:
+    return WireExpr(scope=0, suffix=name, mapping=True)
+
+
+__all__ = ["Bystanders", "OurSessions"]
