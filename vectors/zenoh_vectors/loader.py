@@ -26,11 +26,12 @@ PATH = re.compile(r"[a-z][a-z0-9_]*(\[[0-9]+\])?(\.[a-z][a-z0-9_]*(\[[0-9]+\])?)
 
 
 class VectorError(Exception):
-    """A vector file cannot be used: file, vector, field, and why."""
+    """A vector file cannot be used: file, line where that is known, vector, field, and why."""
 
-    def __init__(self, file: str, ident: str, field: str, why: str) -> None:
-        super().__init__(f"{file}: {ident or '(whole file)'}: {field}: {why}")
-        self.file, self.id, self.field, self.why = file, ident, field, why
+    def __init__(self, file: str, ident: str, field: str, why: str, line: int = 0) -> None:
+        where = f"{file}:{line}" if line else file
+        super().__init__(f"{where}: {ident or '(whole file)'}: {field}: {why}")
+        self.file, self.id, self.field, self.why, self.line = file, ident, field, why, line
 
 
 class VectorSegment(NamedTuple):
@@ -139,6 +140,54 @@ def load(folder: Path | None = None, *, requirements: Collection[str] | None = N
     return tuple(vectors[ident] for ident in sorted(vectors))
 
 
+def load_usable(
+    folder: Path, *, known: Iterable[Vector] = (), requirements: Collection[str] | None = None
+) -> tuple[tuple[Vector, ...], tuple[VectorError, ...]]:
+    """The vectors of a folder that can be used, sorted by id, and what is wrong with each of the others.
+
+    `known`: vectors whose ids and meanings those of the folder must not contradict. Raises VectorError for a folder without files.
+    """
+    files = sorted(path for path in folder.glob("*.json") if not path.name.endswith(".schema.json"))
+    if not files:
+        raise VectorError(str(folder), "", "(folder)", "holds no vector file (*.json)")
+    usable: dict[str, Vector] = {vector.id: vector for vector in known}
+    outcomes = {(vector.layer, vector.data): vector for vector in usable.values() if not vector.steps}
+    own, broken = [], []
+    for file in files:
+        try:
+            rows = _rows(file)
+        except VectorError as error:
+            broken.append(error)
+            continue
+        for row in rows:
+            try:
+                vector = _vector(file.name, row)
+                check_covers([vector], vector.covers if requirements is None else requirements)
+                _check_beside(vector, usable, outcomes)
+            except VectorError as error:
+                broken.append(VectorError(error.file, error.id, error.field, error.why, _line_of(file, error.id)))
+                continue
+            usable[vector.id] = outcomes[vector.layer, vector.data] = vector
+            own.append(vector)
+    return tuple(sorted(own, key=lambda vector: vector.id)), tuple(broken)
+
+
+def _check_beside(vector: Vector, usable: Mapping[str, Vector], outcomes: Mapping[tuple[str, bytes], Vector]) -> None:
+    """Raise VectorError where a vector has the id of another one, or the same bytes with the contrary outcome."""
+    if vector.id in usable:
+        raise VectorError(vector.file, vector.id, "id", f"stands in {usable[vector.id].file} too")
+    other = None if vector.steps else outcomes.get((vector.layer, vector.data))
+    if other is not None and (other.refuses is None) != (vector.refuses is None) and not vector.needs:
+        field = "means" if vector.refuses is None else "refuses"
+        raise VectorError(vector.file, vector.id, field, f"contradicts {other.id}, which has the same bytes")
+
+
+def _line_of(file: Path, ident: str) -> int:
+    """The line on which a vector's id stands, 0 where it does not."""
+    lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+    return next((number for number, line in lines if ident and re.search(rf'"id":\s*"{re.escape(ident)}"', line)), 0)
+
+
 def load_file(file: Path) -> tuple[Vector, ...]:
     """The vectors of one file, in its order; read once as long as it does not change. Raises VectorError."""
     try:
@@ -150,6 +199,11 @@ def load_file(file: Path) -> tuple[Vector, ...]:
 
 @lru_cache(maxsize=64)
 def _load_file(file: Path, _changed: int, _size: int) -> tuple[Vector, ...]:
+    return tuple(_vector(file.name, entry) for entry in _rows(file))
+
+
+def _rows(file: Path) -> list[Any]:
+    """The entries of a file as they stand there. Raises VectorError."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
@@ -158,7 +212,8 @@ def _load_file(file: Path, _changed: int, _size: int) -> tuple[Vector, ...]:
         raise VectorError(file.name, "", "vectors", 'expected {"format": 1, "message": ..., "vectors": [...]}')
     if document.get("format") != FORMAT:
         raise VectorError(file.name, "", "format", f"is {document.get('format')!r}; this loader reads {FORMAT}")
-    return tuple(_vector(file.name, entry) for entry in document["vectors"])
+    rows: list[Any] = document["vectors"]
+    return rows
 
 
 def check_covers(vectors: Iterable[Vector], requirements: Collection[str]) -> None:

@@ -21,6 +21,8 @@ from zenoh_harness.run.store import embargo
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.variants import all_variants
+from zenoh_vectors.loader import data_folder
 
 CORE = [vector for vector in golden() if vector.core]
 
@@ -135,3 +137,44 @@ def test_what_is_grave_on_an_implementation_of_others_is_kept_back_and_only_coun
     assert ended.return_value == 1 and "embargoed: kept in your data folder" in ended.output
     assert "body-id" not in ended.output and "answers nothing" not in ended.output
     assert "answers nothing after it" in "".join(path.read_text() for path in tmp_path.rglob(embargo.KEPT))
+
+
+def test_a_node_that_serves_one_link_at_a_time_is_judged_as_a_receiver():
+    answers = played(
+        all_variants()["takes-one-link-at-a-time"].node, [vector for vector in CORE if vector.id.startswith("put/")]
+    )
+    assert reds(answers) == {} and {answer.verdict for answer in answers.values()} == {
+        Verdict.PASS,
+        Verdict.NOT_OBSERVED,
+    }
+
+
+def write_vectors(folder, *changes):
+    """A file of vectors like the first of `put`, each with other fields."""
+    document = json.loads((data_folder() / "put.json").read_text(encoding="utf-8"))
+    plain = next(one for one in document["vectors"] if one.get("means") and one["canonical"])
+    rows = [{**plain, "id": f"mine/number-{at}", "core": False, **change} for at, change in enumerate(changes)]
+    rows = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    (folder / "mine.json").write_text(json.dumps({**document, "vectors": rows}, indent=1), encoding="utf-8")
+
+
+REFUSED = {"means": None, "also": None, "canonical": None, "refuses": {"why": "truncated", "at": 1, "path": "push"}}
+
+
+def test_a_users_vectors_are_played_but_for_those_that_cannot_be_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(embargo, "guarded", lambda _target: False)
+    write_vectors(tmp_path, {}, {"bytes": "00"}, REFUSED, {"covers": ["push/no-such-row"]})
+    arguments = ["play", "reference?role=router", "mine/*", "--vectors", str(tmp_path), "--format", "json"]
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    said = json.loads(result.stdout)
+    assert result.return_value == 2
+    assert [one["id"] for one in said["vectors"] if one["verdict"] == "pass"] == ["mine/number-0"]
+    wrong = [line.split(": ")[:3] for line in said["broken"]]
+    assert [(ident, field) for _, ident, field in wrong] == [
+        ("mine/number-1", "bytes"), ("mine/number-2", "refuses"), ("mine/number-3", "covers"),
+    ]  # fmt: skip
+    assert all(int(where.removeprefix("mine.json:")) > 1 for where, _, _ in wrong)
+    assert {one["check"] for one in said["judgements"]} == {
+        f"vectors/{row}" for one in said["vectors"] for row in one["covers"]
+    }
+    assert {one["details"]["by"] for one in said["judgements"]} == {"node"}

@@ -8,10 +8,12 @@ from enum import Enum
 from typing import Any
 
 from zenoh_conformance.judging.verdict import Judgement, Key
+from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.store import embargo
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import NOT_PLAYED, SURVIVED
+from zenoh_harness.run.vectors.node_run import Answers, Played, check_of, judge_row
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
 
@@ -57,6 +59,32 @@ def _judgement(target: NodeTarget, vector: Vector, answer: VectorAnswer) -> Judg
     return Judgement(
         key=key, level=level_of(requirement), verdict=answer.verdict, cause=answer.cause, embargo=True, repeat=repeat
     )
+
+
+def judge_rows(target: NodeTarget, answers: Answers, *, routes: bool) -> Iterator[Judgement]:
+    """Yield what the answers say of each requirement that the vectors cover, as a run records it; what is grave is left out."""
+    shown = [(vector, answer) for vector, answer in answers if not answer.verdict.is_grave]
+    played, who = Played.of(shown, routes=routes), target.identity
+    for requirement in sorted({row for vector, _ in answers for row in vector.covers}):
+        row = judge_row(requirement, played)
+        key = Key(
+            target=who.name,
+            version=who.version,
+            role=target.role,
+            profile=DEFAULT,
+            link="tcp",
+            requirement=requirement,
+            check=check_of(requirement),
+        )
+        yield Judgement(
+            key=key,
+            level=level_of(requirement),
+            verdict=row.verdict,
+            cause=row.cause,
+            reading=row.reading,
+            details=row.details,
+            repeat=f"zconform vectors play '{target.reach}'",
+        )
 
 
 def totals(answers: Iterable[VectorAnswer]) -> dict[str, dict[str, int]]:

@@ -19,10 +19,11 @@ from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._options import seed_option
-from zenoh_harness.commands._played import details, hold_back, table, totals
+from zenoh_harness.commands._played import details, hold_back, judge_rows, table, totals
 from zenoh_harness.commands._vectors import VectorLine, confirmations, fold_numbers
 from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import UsageError, unknown
+from zenoh_harness.files.results import judgement_row
 from zenoh_harness.foreign.confirm.command import command as confirm
 from zenoh_harness.run.store.embargo import count_line
 from zenoh_harness.run.vectors.answers import judge_vector, requests
@@ -32,7 +33,7 @@ from zenoh_harness.targets.adapters import stdio
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import open_codec
 from zenoh_vectors.export import export
-from zenoh_vectors.loader import Vector, VectorError, check_covers, load, load_file
+from zenoh_vectors.loader import Vector, VectorError, check_covers, load, load_file, load_usable
 
 
 @click.group(cls=Verbs)
@@ -144,9 +145,16 @@ def check(shell: Shell, target: str, only: str, validate: bool) -> int:
 @command.command("play")
 @click.argument("target", metavar="TARGET", shell_complete=completing.targets)
 @click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.vectors)
+@click.option(
+    "--vectors",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Play the vectors in this folder, too: files in the published schema.",
+)
 @seed_option
 @shell_options()
-def play_vectors(shell: Shell, target: str, pattern: str, seed: int) -> int:
+def play_vectors(shell: Shell, target: str, pattern: str, folder: Path | None, seed: int) -> int:
     """Play the vectors to a node that listens.
 
     Sends each vector that may stand in a session, and compares what the node forwards with the vector's meaning; what must be refused
@@ -154,15 +162,21 @@ def play_vectors(shell: Shell, target: str, pattern: str, seed: int) -> int:
 
     \b
     Example:  zconform vectors play wheel:1.10.2 'push/*'
-    Exit codes: 0 all judged vectors pass, 1 some do not, 2 usage, 3 harness or target failed, 4 nothing was judged.
+    A vector of DIR that cannot be used is named with its file, line and field; the others are played.
+
+    
+    Exit codes: 0 all judged vectors pass, 1 some do not, 2 usage, or a vector that cannot be used, 3 harness or target failed,
+    4 nothing was judged.
     """
-    chosen, opened = select(pattern), lookup.open_checked(target)
+    own, broken = usable_vectors(folder)
+    chosen, opened = select(pattern, own), lookup.open_checked(target)
     if opened.side is not Side.RESPONDER:
         raise UsageError(f"{target} is an initiator, and vectors are played to responders", hint="leave role= out")
     with shell.progress(len(chosen), "vectors") as advance:
         answers, routes = play(opened, chosen, everything(), seed=seed, advance=lambda vector: advance(1, vector.id))
     kept = hold_back(opened, answers)
     code = int(exit_code(each.verdict for _, each in answers))
+    judgements = [judgement_row(one) for one in judge_rows(opened, answers, routes=routes)]
     answers = [(vector, each) for vector, each in answers if not kept or not each.verdict.is_grave]
     results = [VectorResult(vector, each.verdict, each.cause, each.reading, "") for vector, each in answers]
     found = totals(answer for _, answer in answers)
@@ -171,13 +185,16 @@ def play_vectors(shell: Shell, target: str, pattern: str, seed: int) -> int:
         "routes": routes,
         "totals": found,
         "embargoed": len(kept),
+        "broken": [str(error) for error in broken],
+        "judgements": judgements,
         "vectors": [
             _result_json(result) | details(answer) for result, (_, answer) in zip(results, answers, strict=True)
         ],
     }
     lines = (_result_line(each) for each in results if not each.verdict.is_quiet or shell.verbose)
-    shell.show(value, [*lines, *table(found), *([count_line(len(kept))] if kept else [])])
-    return code
+    cannot = (f"cannot be used: {error}" for error in broken)
+    shell.show(value, [*lines, *cannot, *table(found), *([count_line(len(kept))] if kept else [])])
+    return 2 if broken else code
 
 
 @command.command("export")
@@ -206,9 +223,19 @@ def everything() -> tuple[Vector, ...]:
         raise UsageError(str(bad), step="read the vectors", hint="`tox -e vectors` generates them") from bad
 
 
-def select(pattern: str) -> list[Vector]:
-    """Return the vectors whose id matches. Raises UsageError with the nearest ids if none does."""
-    every = everything()
+def usable_vectors(folder: Path | None) -> tuple[tuple[Vector, ...], tuple[VectorError, ...]]:
+    """Return the vectors in a user's folder, and what is wrong with those that cannot be used. Raises UsageError if it has no file."""
+    if folder is None:
+        return (), ()
+    try:
+        return load_usable(folder, known=everything(), requirements=requirements())
+    except VectorError as bad:
+        raise UsageError(str(bad), step="read the vectors") from bad
+
+
+def select(pattern: str, own: Sequence[Vector] = ()) -> list[Vector]:
+    """Return the vectors, the user's `own` among them, whose id matches. Raises UsageError with the nearest ids if none does."""
+    every = (*everything(), *own)
     found = [vector for vector in every if fnmatchcase(vector.id, pattern)]
     if not found:
         raise unknown("vector", pattern, (vector.id for vector in every), step="vectors")

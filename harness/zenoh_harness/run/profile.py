@@ -33,6 +33,7 @@ from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
 from zenoh_harness.run.plan.allowance import Allowance, in_rounds, some
 from zenoh_harness.run.plan.plan import Item, groups
 from zenoh_harness.run.records import Records
+from zenoh_harness.run.vectors.written import PREFIX, WrittenRows
 from zenoh_harness.targets.target import NodeTarget
 
 ENOUGH = 4
@@ -59,6 +60,8 @@ class ProfileRun:
     lifecycle: Lifecycle
     budgets: Budgets
     silences: Silences = field(default_factory=Silences)
+    written: WrittenRows | None = None
+    """The rows that are judged by what the target wrote in this profile."""
     fork: Forked | None = None
     """The copy of this process that has an instance for the cases that must be alone."""
 
@@ -88,6 +91,9 @@ class ProfileRun:
 
     def _close(self, instances: Instances, unhealthy: Unhealthy | None) -> None:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
+        if self.written is not None:
+            self.records.written(self.written, self.laws, instances.first.law_results)
+            self.options.advance(len(self.written.rows), PREFIX)
         self.records.note_lost_message(instances.lost_messages, instances.first.law_results.asked + instances.looks)
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 

@@ -24,6 +24,7 @@ from zenoh_harness.run.judge.law_results import LawCount, LawResults
 from zenoh_harness.run.node.lifecycle import Unhealthy
 from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.store.journal import Died, LearntHabits, Place, conversation_of, no_note, text_of
+from zenoh_harness.run.vectors.written import PREFIX, WrittenRows
 from zenoh_harness.run.write.register import Register
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget
@@ -255,6 +256,14 @@ class Records:
         self._register.add(
             self.key(requirement, check), verdict, cause=cause, read=read, details=details, repeat=shlex.join(words)
         )
+
+    def written(self, rows: WrittenRows, laws: Iterable[type[Law]], law_results: LawResults) -> None:
+        """What the target was seen to write, and how often."""
+        counts = {law.id: law_results.of(law.id) for law in laws}
+        said = {law: Verdict.FAIL if count.causes else Verdict.PASS for law, count in counts.items() if count.subjects}
+        here = [one for one in self._register.judgements if (one.key.role, one.key.profile) == self._place]
+        for row, verdict, cause, details in rows.verdicts(lambda row: law_results.of(row).subjects, said, here):
+            self._register.add(self.key(row, PREFIX + row), verdict, cause=cause, details=details, repeat="")
 
     def cannot_start(self, cause: str) -> None:
         """The profile could not be had, although the target says that it can."""

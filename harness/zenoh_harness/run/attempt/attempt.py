@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -15,6 +15,7 @@ from zenoh_conformance.judging.engine import Judged, judge
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.kept_waiting import as_seen_in_time, kept_waiting
 from zenoh_conformance.judging.own_side import own_faults
+from zenoh_conformance.judging.shown_rows import RowCount
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking.budget import KEPT, Budgets
 from zenoh_conformance.talking.silences import Silences
@@ -67,6 +68,8 @@ class AttemptOutcome:
     end: str = ""
     laws: tuple[Judged, ...] = ()
     """What the laws say of the target in this conversation."""
+    written: Mapping[str, int] = field(default_factory=dict)
+    """Requirement to how often the target wrote its row."""
     trace: str = ""
     """Where we broke."""
     reading: str | None = None
@@ -210,7 +213,7 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         went, cause = Went.DEVIATED, findings[0].cause
     stage.conversation.about = {"case": item.label, "requirement": item.case.requirement}
     with JUDGING:
-        every = judge(stage.conversation)
+        every = judge(stage.conversation, watch=(count := RowCount(stage.role)))
     ours = own_faults(stage.conversation, every, stage.role.other, (*item.case.breaks, *AT_THE_END))
     if went is Went.HELD and (slip := next(ours, "")):
         went, cause = Went.BROKE, slip
@@ -222,6 +225,7 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         cause=cause,
         end=end,
         laws=_of_target(every, stage.role, late is not None),
+        written=count.rows,
         trace=trace,
         reading=stage.reading,
         asked=asked,

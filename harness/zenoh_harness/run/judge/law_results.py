@@ -78,6 +78,9 @@ class LawResults:
                 recorded = text_of(outcome.conversation) if shown else ""
                 found.append(LawFinding(law=judged.law.id, finding=bare(finding), conversation=recorded))
         subjects = {judged.law.id: judged.subjects for judged in outcome.laws}
+        for row, times in outcome.written.items():
+            self._said.setdefault(row, LawCount()).subjects += times
+        subjects.update(outcome.written)
         self._note(LawReport(where=(*self._place, label), subjects=subjects, found=tuple(found)))
 
     def join(self, other: LawResults) -> None:

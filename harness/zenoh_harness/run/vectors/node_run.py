@@ -195,7 +195,8 @@ class NodeVectors:
         if self.rows and well:
             try:
                 routes = forwards_value(lifecycle.node, lifecycle.habits)
-                played = Played.of(self._play(lifecycle, routes=routes), routes=routes)
+                answers, routes = self._play(lifecycle, routes=routes)
+                played = Played.of(answers, routes=routes)
             except CannotGoOn as stopped:
                 why = stopped.what
         for requirement in self.rows:
@@ -204,7 +205,8 @@ class NodeVectors:
             records.vectors(check_of(requirement), requirement, row.verdict, cause, row.reading, row.details)
             self.options.advance(1, check_of(requirement))
 
-    def _play(self, lifecycle: Lifecycle, *, routes: bool) -> Answers:
+    def _play(self, lifecycle: Lifecycle, *, routes: bool) -> tuple[Answers, bool]:
+        """Return what the node did, and whether a second session could look at it."""
         deadline = Deadline.after(PATIENCE)
         if self.options.allowance.left < inf:
             deadline = deadline.or_sooner(self.options.allowance.left)
@@ -237,6 +239,7 @@ class NodeVectors:
             revive=revive,
             exchanged=frozenset(noticing_vectors(set(self.rows))),
         )
+        chosen = choose_vectors(self.vectors, self.rows, self.options.depth)
         with suppress(Overtime):
-            return player.play(choose_vectors(self.vectors, self.rows, self.options.depth), self.vectors)
-        return ()
+            return player.play(chosen, self.vectors), player.routes
+        return (), player.routes

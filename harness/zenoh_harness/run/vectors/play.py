@@ -140,6 +140,7 @@ class Player:
     def play(self, vectors: Sequence[Vector], controls: Iterable[Vector] = ()) -> list[tuple[Vector, VectorAnswer]]:
         """Return each vector with its answer; of `controls` as many are played as refusals need."""
         answers: dict[str, VectorAnswer] = {}
+        self.routes = self.routes and self._holds_two_sessions()
         stands = {vector.id: standing(vector) for vector in vectors}
         with suppress(Overtime):
             for one, answer in self._all(
@@ -152,6 +153,14 @@ class Player:
                 ident, not_played(why if isinstance(why, str) else "the time was over, or the node died too often")
             )
         return [(vector, answers[vector.id]) for vector in vectors]
+
+    def _holds_two_sessions(self) -> bool:
+        """Whether a second session of ours can look at what the first one does: a node may serve one link at a time."""
+        with self._scene(next(self._numbers)) as scene, suppress(Deviation):
+            for name in ("reader", "writer"):
+                scene.session(name).fence()
+            return True
+        return False
 
     def _all(
         self, stands: Sequence[VectorInSession], controls: Iterable[Vector]

@@ -72,6 +72,6 @@ def play(
         node.habits = study(node, rooms=False)
         routes = forwards_value(node, node.habits)
         player = Player(scene, routes=routes, profile=node.profile, revive=revive, advance=advance)
-        return player.play(vectors, controls), routes
+        return player.play(vectors, controls), player.routes
     finally:
         node.stop()

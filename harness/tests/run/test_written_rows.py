@@ -1,0 +1,77 @@
+"""What a node writes: counted by row, and judged where a check would have seen a mis-writing of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.shown_rows import RowCount
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.spec.requirement import requirements
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.plan.plan import Selection
+from zenoh_harness.run.runner import parts_of, run_target
+from zenoh_harness.run.vectors.written import WrittenRows, written_on
+from zenoh_harness.targets.reach import parse
+
+ROW = "session-establishment/init-cookie"
+SHOWN = "push/put-payload"
+
+
+def test_the_rows_of_a_handshake_are_counted_for_their_sender():
+    scene = MemoryScene("", Reference, seed=1)
+    scene.session("us").fence()
+    counts = {side: RowCount(side) for side in Side}
+    for count in counts.values():
+        judge(scene.conversation, (), watch=count)
+    cookie = {side: counts[side].rows["session-establishment/init-cookie"] for side in Side}
+    assert cookie == {Side.INITIATOR: 0, Side.RESPONDER: 1}
+    assert counts[Side.RESPONDER].rows["message-reference/frame-sn"] >= 1
+    assert set(counts[Side.RESPONDER].rows) <= set(requirements())
+
+
+def said(check, verdict):
+    """A judgement of a check."""
+    return SimpleNamespace(key=SimpleNamespace(check=check), verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("count", "verdicts", "expected"),
+    [
+        (7, [Verdict.PASS], Verdict.PASS),
+        (0, [Verdict.PASS], Verdict.NOT_OBSERVED),
+        (7, [Verdict.NOT_OBSERVED], Verdict.NOT_OBSERVED),
+        (7, [Verdict.PASS, Verdict.FAIL], Verdict.NOT_OBSERVED),
+    ],
+)
+def test_a_row_rests_on_the_checks_that_show_its_mis_writing(count, verdicts, expected):
+    rows = WrittenRows(Selection(), Side.RESPONDER, speaks=True)
+    checks = {one for fault in written_on()["responder"][SHOWN] for one in fault}
+    judgements = [said(check, each) for check in checks for each in verdicts]
+    every = rows.verdicts(lambda row: count if row == SHOWN else 0, {}, judgements)
+    found = {row: (verdict, details) for row, verdict, _, details in every}
+    assert found[SHOWN] == (expected, {"by": "node", "written": count})
+
+
+def test_a_law_that_met_something_counts_as_a_check():
+    rows = WrittenRows(Selection(), Side.RESPONDER, speaks=True)
+    table = written_on()["responder"]
+    row = next(row for row in rows.rows if all(any(one.startswith("law/") for one in fault) for fault in table[row]))
+    laws = {one: Verdict.PASS for fault in table[row] for one in fault if one.startswith("law/")}
+    found = {each[0]: each[1] for each in rows.verdicts(lambda _row: 1, laws, [])}
+    assert found[row] is Verdict.PASS
+
+
+def test_a_run_counts_what_a_node_wrote(tmp_path: Path):
+    case = "routing-plain/a-publication-reaches-a-subscriber"
+    options = Options(out=tmp_path, depth="quick", selection=Selection((case, f"written/{SHOWN}")))
+    reach = parse("reference?role=router&as=responder")
+    ran = run_target(reach, options, parts_of(reach, options))
+    [row] = [one for one in ran.judgements if one.key.check == f"written/{SHOWN}"]
+    assert row.key.requirement == SHOWN and row.details["written"] > 0
