@@ -6,6 +6,7 @@ needs; or by the `conftest.py` of its folder. How long each test took is kept in
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections import defaultdict
@@ -52,6 +53,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--quick"):
         config.hook.pytest_deselected(items=[item for item in items if length(item)])
         items[:] = [item for item in items if not length(item)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: Any, obj: object) -> list[pytest.Item] | None:
+    """Make no items of a function that is marked `soak` where `-m` leaves those out: they are a quarter of all."""
+    soaks = collector.config.option.markexpr == "not soak" and any(
+        mark.name == "soak" for mark in getattr(obj, "pytestmark", ()) if isinstance(mark, pytest.Mark)
+    )
+    return [] if soaks and callable(obj) else None
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage from looking at modules and items again and again: they stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
