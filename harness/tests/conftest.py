@@ -26,6 +26,14 @@ def interruptible():
 
 
 @pytest.fixture(scope="session")
+def on_the_reference(tmp_path_factory):
+    """What all cases and laws say of the reference in memory."""
+    from on_the_reference import looked_up
+
+    return looked_up(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
 def docker_client():
     """The daemon; the containers of killed runs are removed first."""
     from zenoh_harness.targets.adapters.docker import owner

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from fnmatch import filter as fnfilter
 from fnmatch import fnmatchcase
 
 import pytest
+from on_the_reference import OnReference
 
 from zenoh_conformance.cases.case import Case, all_cases
-from zenoh_conformance.cases.controls import Ground
 from zenoh_conformance.judging.engine import Judged, judge
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.own_side import ANY, OwnFault, own_faults
@@ -29,7 +28,7 @@ from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
-from zenoh_harness.variants.table import in_memory, once
+from zenoh_harness.variants.table import in_memory
 
 ON_OTHERS = {
     ("initiator-extensions/odd-extensions-of-open-ack-are-believed-or-refused", "law/batch-size-is-receive-limit"),
@@ -59,17 +58,13 @@ def said(case: Case) -> tuple[list[Judged], Conversation]:
     return judge(scene.conversation), scene.conversation
 
 
-@pytest.fixture(scope="module")
-def broken() -> dict[str, dict[str, str]]:
+pytestmark = pytest.mark.long(15)
+
+
+@pytest.fixture
+def broken(on_the_reference: OnReference) -> dict[str, dict[str, str]]:
     """Case to the laws that our own side breaks in it, with all its values, on the reference; the first cause of each."""
-    ground, found = Ground(all_cases()), defaultdict[str, dict[str, str]](dict)
-    for case in in_memory():
-        for parameters in case.parameters:
-            _, conversation = once(case, parameters, Reference, ground)
-            said_of = conversation or Conversation()
-            for text in own_faults(said_of, judge(said_of), case.role.other, ()):
-                found[case.id].setdefault(text.split()[2].rstrip(","), text)
-    return found
+    return on_the_reference.ours
 
 
 def test_we_break_nothing_but_what_a_case_declares(broken: dict[str, dict[str, str]]) -> None:

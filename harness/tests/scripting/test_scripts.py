@@ -3,6 +3,7 @@
 import json
 import re
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -138,6 +139,7 @@ def replayable() -> list[str]:
     return [name for name in reached if name != "bakes-the-same-cookie-again"]
 
 
+@cache
 def failing(name):
     """What a faulty node fails by: the case, its parameters, the scene, and the finding."""
     faulty_node = all_faulty_nodes()[name]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-
 import pytest
 from faulty_nodes import find_faulty_node
-from filelock import FileLock
+from on_the_reference import OnReference
 from slices import in_slice
 
 from zenoh_conformance.cases.case import all_cases
@@ -29,22 +26,9 @@ FEW = 2
 
 
 @pytest.fixture(scope="session")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What is judged on the reference, what is red there, and which cases have a long conversation; found once for all workers."""
-    root = tmp_path_factory.getbasetemp()
-    file = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "on-the-reference.json"
-    with FileLock(file.with_suffix(".lock")):
-        if not file.exists():
-            found = judged(Reference)
-            shown = {"green": [*found.of(Came.GREEN)], "red": [*found.of(Came.RED)], "long": sorted(found.long)}
-            file.write_text(json.dumps(shown), encoding="utf-8")
-    return json.loads(file.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="session")
-def plain(reference: dict[str, list[str]]) -> frozenset[str]:
+def plain(on_the_reference: OnReference) -> frozenset[str]:
     """What is judged on the reference."""
-    return frozenset(reference["green"])
+    return frozenset(on_the_reference.green)
 
 
 SLICES = 3
@@ -55,19 +39,19 @@ def test_there_are_many_variants() -> None:
     assert len(all_variants()) >= 40
 
 
-def test_everything_is_green_or_idle_on_the_reference(reference: dict[str, list[str]]) -> None:
-    assert reference["red"] == []
+def test_everything_is_green_or_idle_on_the_reference(on_the_reference: OnReference) -> None:
+    assert on_the_reference.red == {}
 
 
 @pytest.mark.parametrize("name", all_variants())
-def test_nothing_is_red_on_a_variant(name: str, plain: frozenset[str], reference: dict[str, list[str]]) -> None:
+def test_nothing_is_red_on_a_variant(name: str, plain: frozenset[str], on_the_reference: OnReference) -> None:
     """By what it names and a slice of the others, with a few values; what laws meet in so little says nothing."""
     met = frozenset(label for label in plain if not label.startswith("law/"))
     variant = all_variants()[name]
     others = {case for case in all_cases() if not in_slice(name, case, of=SLICES)} - cases_named_by(
         variant, all_cases()
     )
-    found = row(variant, met, most=FEW, without=others | left_out(variant, reference["long"]))
+    found = row(variant, met, most=FEW, without=others | left_out(variant, on_the_reference.long))
 
     assert {label: one.why for label, one in found.red.items()} == {}
     assert {label: one.why for label, one in found.unexplained.items()} == {}
@@ -89,8 +73,8 @@ def test_what_is_tried_is_spread_and_another_turn_tries_other_ones() -> None:
     assert list(spread(range(2), 3)) == [0, 1]
 
 
-def test_a_long_case_is_left_out_on_most_variants_and_on_none_that_names_it(reference: dict[str, list[str]]) -> None:
-    variants, long = all_variants().values(), reference["long"]
+def test_a_long_case_is_left_out_on_most_variants_and_on_none_that_names_it(on_the_reference: OnReference) -> None:
+    variants, long = all_variants().values(), on_the_reference.long
     tried = {check: [one.name for one in variants if check not in left_out(one, long)] for check in long}
 
     assert 5 < len(long) < 20

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from zenoh_conformance.cases.case import Case, Parameters, all_cases, shown_all
 from zenoh_conformance.cases.controls import WORKS, Ground
-from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.engine import Judged, judge
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.own_side import own_faults
@@ -163,7 +163,10 @@ class Laws:
 
     def hear(self, conversation: Conversation, case: Case) -> None:
         """Let them judge what the target said, and what we said."""
-        every = judge(conversation)
+        self.note(judge(conversation), conversation, case)
+
+    def note(self, every: Sequence[Judged], conversation: Conversation, case: Case) -> None:
+        """Take what they said of a conversation."""
         for text in own_faults(conversation, every, case.role.other, case.breaks):
             red = Result(case.id, f"{case.id} (our own side)", Came.RED, text, case.requirement, conversation)
             self.red.setdefault((red.label, text), red)
