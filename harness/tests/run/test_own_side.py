@@ -35,8 +35,14 @@ ON_OTHERS = {
     ("initiator-extensions/a-mode-that-was-not-offered-is-not-used", "law/qos-answered-in-kind"),
     ("initiator-extensions/a-mode-that-was-not-offered-is-not-used", "law/qos-needs-both"),
     ("initiator-extensions/odd-extensions-of-init-ack-are-followed-or-refused", "law/qos-needs-both"),
+    ("initiator-extensions/an-unknown-mandatory-extension-of-open-ack-is-refused", "law/no-data-before-open"),
+    ("initiator-fields/an-open-ack-that-is-cut-is-refused", "law/no-data-before-open"),
+    ("initiator-open-ack/nothing-but-open-ack-activates", "law/no-data-before-open"),
 }
-"""What a case breaks on other nodes only: on those of small batches, that offer no lanes, or that offer them for a link."""
+"""
+What a case breaks on other nodes only: on those of small batches, that offer no lanes, that offer them for a link, or that wait for
+another answer.
+"""
 
 LANES = "law/frame-carries-priority"
 
