@@ -25,6 +25,8 @@ from zenoh_conformance.reading.conversation import SIDES, Side
 from zenoh_conformance.reading.names import Names, is_of_a_scene
 from zenoh_conformance.tables.forwarding import KEY, KIND, Row, Sentence, columns_of, extension_of, only, sentences
 
+from .receivers import RECEIVES, SENTENCES, Declared, is_told_only_its_own
+
 MOST: Final = 256
 """Origins that are remembered for one key, or for one query."""
 MOST_PLACES: Final = 4096
@@ -118,6 +120,8 @@ class Node:
     places: OrderedDict[Place, Origins] = field(default_factory=OrderedDict)
     asked: OrderedDict[tuple[bytes, int], tuple[tuple[bytes, int], ...]] = field(default_factory=OrderedDict)
     """(Queryable, its request id) to (querier, its request id): one, or several whose queries are alike."""
+    declared: dict[type[Any], Declared] = field(default_factory=lambda: {kind: Declared() for kind in SENTENCES})
+    """What it receives, to the keys under which it declared so."""
 
     def at(self, place: Place) -> Origins:
         """What is remembered there; the oldest places are forgotten past the bound."""
@@ -181,6 +185,18 @@ class Forwarding(Law):
         names = self.names.get(seen.connection)
         if names is not None:
             names.note(seen.sender, declare.body)
+            if kind := RECEIVES.get(type(declare.body)):
+                key = names.whole(seen.sender, declare.body.key)
+                self.nodes[self.inits[seen.connection][seen.sender].zid.raw].declared[kind].add(key)
+
+    def on_undecodable(self, seen: Seen, refusal: Any) -> None:
+        """It may have declared anything."""
+        pair = self.inits.get(seen.connection, {})
+        if seen.sender in pair and len(pair) == len(SIDES):
+            for declared in self.nodes[pair[seen.sender].zid.raw].declared.values():
+                declared.anything = True
+
+    on_unread = on_undecodable
 
     def hop(self, seen: Seen, message: Any) -> Hop | None:
         """Between which nodes a message was seen; None where that, or its key, is not known, or where no node of both forwards."""
@@ -201,6 +217,7 @@ class Forwarding(Law):
         hop = self.hop(seen, push)
         if hop is not None:
             place, origin = ("push", hop.key), origin_of(hop, "push", push)
+            self.judge_receiver(hop, place)
             self.pair(hop, place, origin)
             self.nodes[hop.receiver].at(place).add(origin)
 
@@ -209,6 +226,7 @@ class Forwarding(Law):
         if hop is None:
             return
         place, origin = ("request", hop.key), origin_of(hop, "request", request)
+        self.judge_receiver(hop, place)
         alike = self.pair(hop, place, origin)
         node = self.nodes[hop.sender]
         node.asked[hop.receiver, request.id] = tuple((each.sender, each.message.id) for each in alike)
@@ -227,6 +245,17 @@ class Forwarding(Law):
         node = self.nodes[hop.receiver]
         for querier, number in node.asked.get((hop.sender, response.id), ()):
             node.at(("response", querier, number)).add(origin)
+
+    def judge_receiver(self, hop: Hop, place: Place) -> None:
+        """Whether what a router forwards to a client has a key that the client has declared."""
+        seen, node = hop.seen, self.nodes[hop.sender]
+        whole = self.watched and not self.lossy and self._is_ours(hop)
+        if whole and place in node.places and is_told_only_its_own(self.inits[seen.connection], seen.sender):
+            kind = type(seen.message)
+            part = self.part(SENTENCES[kind])
+            part.subject(seen)
+            right = self.nodes[hop.receiver].declared[kind].may_receive(hop.key)
+            part.require(right, at=seen, path=f"{place[0]}.key", expected="a key that was declared", got="another")
 
     # -- pairs
 
@@ -371,11 +400,11 @@ FORWARDED: tuple[type[Forwarded], ...] = tuple(
             {
                 "sentence": sentence,
                 "__module__": __name__,
-                "__doc__": f"What a router forwards keeps it: {sentence.says}.",
+                "__doc__": f"What a router forwards {'goes' if sentence in SENTENCES.values() else 'keeps it'}: {sentence.says}.",
             },
         )
     )
-    for sentence in sentences()
+    for sentence in (*sentences(), *SENTENCES.values())
 )
 LAWS = {each.sentence: each for each in FORWARDED}
 globals().update({each.__name__: each for each in FORWARDED})  # pickle finds a class by its name

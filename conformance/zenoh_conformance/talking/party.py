@@ -60,6 +60,9 @@ from .scene import Scene
 NETWORK = ("push", "declare", "interest", "request", "response", "response_final", "oam")
 """Kinds of network messages."""
 
+BESIDE = "beside"
+"""The chunk below our root of the keys that nobody declares: what is said there must come to nobody (`laws/receivers.py`)."""
+
 TAKEN_BACK: dict[type[Any], type[Any]] = {DSubscriber: USubscriber, DQueryable: UQueryable, DToken: UToken}
 """Declarations of entities, and what takes each back."""
 
@@ -108,6 +111,7 @@ class Party:
         self._snapshots: set[int] = set()
         """Interests in what is current that have not come to their D_FINAL yet."""
         self._answers: dict[int, list[Heard]] = {}
+        self._said_beside: set[type[Any]] = set()
 
     # -- saying
 
@@ -221,6 +225,7 @@ class Party:
         lane = () if priority is None else (QoS(value=priority),)
         if body is None:
             body = Put(payload=payload, **fields) if fields else self.full_dress.put(payload)
+        self._say_beside(Push, key, lambda where: Push(key=where, body=Put(payload=b"beside")))
         push = Push(key=self.key(key), exts=Exts((*lane, *exts)), body=body)
         self.says(push, priority=None if priority is None else priority & 7)
         return push
@@ -247,8 +252,20 @@ class Party:
         where = self.key(key)
         request = Request(id=self._entity(number), key=where, exts=Exts(chain), body=query)
         whole = self.names.whole(self.us.wire.side, where)
+        self._say_beside(Request, key, self._ask_beside)
         self.says(request)
         return Asked(request.id, whole or "", request, self)
+
+    def _say_beside(self, kind: type[Any], key: str | WireExpr, make: Callable[[WireExpr], Any]) -> None:
+        """Once for each kind of message: say the same of a key next to it, under which nobody has declared anything."""
+        if kind not in self._said_beside and isinstance(key, str) and not key.startswith("/"):
+            self._said_beside.add(kind)
+            self.says(make(plain(f"{self.root}/{BESIDE}/{key}")))
+
+    def _ask_beside(self, where: WireExpr) -> Request:
+        number = self.us.new_id()
+        self.us.fences.add(number)
+        return Request(id=number, key=where, body=Query())
 
     def replies(
         self, asked: Asked, payload: bytes = b"", *, key: str | WireExpr | None = None, body: Any = None,
@@ -335,9 +352,13 @@ class Party:
         self._read = len(self.us.heard)
 
     def is_of_others(self, heard: Heard) -> bool:
-        """Whether it is about a key that is not below our root: the node and its other clients may have declarations of their own."""
-        own = isinstance(heard.message, Push | Declare | Request) and heard.key is not None
-        return own and not f"{heard.key}/".startswith(f"{self.root}/")
+        """Whether it is about a key that is not below our root, or about one beside ours.
+
+        The node and its other clients may have declarations of their own.
+        """
+        if not isinstance(heard.message, Push | Declare | Request) or heard.key is None:
+            return False
+        return not f"{heard.key}/".startswith(f"{self.root}/") or heard.key.startswith(f"{self.root}/{BESIDE}/")
 
     def strays(self, mark: bytes) -> int:
         """How much came here so far that is about keys of others and yet holds these bytes, which nobody else says."""

@@ -6,6 +6,7 @@ import pytest
 from faulty_nodes import BY_RULE
 
 from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.cases.establishment.circumstances import BEFORE
 from zenoh_conformance.cases.routing.circumstances import PAST
 from zenoh_conformance.cases.varied import AFTER_OTHERS
 from zenoh_conformance.judging.finding import Finding
@@ -13,11 +14,14 @@ from zenoh_conformance.judging.variation import coverage_of
 from zenoh_harness.cli import main
 from zenoh_harness.faulty import FaultyNode
 from zenoh_harness.faulty.circumstances import LosesSomewhere
+from zenoh_harness.faulty.handshakes import WrongSomewhere
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.reference import Reference
 
 WRONG_ONCE = [node for node in BY_RULE.values() if issubclass(node.node, LosesSomewhere)]
 """A node for each kind of message, dimension and value."""
+WRONG_HANDSHAKES = [node for node in BY_RULE.values() if issubclass(node.node, WrongSomewhere)]
+"""A node for each fault in a handshake, dimension and value."""
 SPREAD = 12
 """A short run takes one in so many; each is among the soak tests of the table."""
 VARIED = [case for case in all_cases().values() if case.varies]
@@ -37,6 +41,18 @@ def test_there_is_one_for_each_value_of_each_dimension() -> None:
 def test_a_node_that_is_wrong_in_one_circumstance_is_seen_and_the_circumstance_named(node: FaultyNode) -> None:
     _, dimension, value = node.node.loses
     names = [f", only {dimension.says.format(value)}"] + [f", {AFTER_OTHERS}"] * (dimension is PAST)
+
+    assert seen_at_full(node).cause.endswith(tuple(names))
+
+
+def test_there_is_one_for_each_value_of_each_dimension_of_a_handshake() -> None:
+    assert len(WRONG_HANDSHAKES) >= 90
+
+
+@pytest.mark.parametrize("node", WRONG_HANDSHAKES[:: SPREAD // 2], ids=lambda node: node.name)
+def test_a_responder_that_is_wrong_in_one_circumstance_is_seen_and_the_circumstance_named(node: FaultyNode) -> None:
+    dimension, value = node.node.circumstance
+    names = [f", only {dimension.says.format(value)}"] + [f", {AFTER_OTHERS}"] * (dimension is BEFORE)
 
     assert seen_at_full(node).cause.endswith(tuple(names))
 

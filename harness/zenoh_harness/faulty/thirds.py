@@ -130,3 +130,28 @@ class MissesTheKeyBeforeItsWildcard(Reference):
 
     def held(self, link, fits):
         return super().held(link, lambda held: fits(held) and self.asked != f"{held.key}/**")
+
+
+def ends_alike(key, held):
+    """Whether two keys have the same last chunk."""
+    return key.rpartition("/")[2] == held.rpartition("/")[2]
+
+
+fault(
+    "publishes-by-the-last-chunk",
+    "Sends a publication also to subscribers of other keys with the same last chunk.",
+    subscribes=lambda base, link, key: base() or any(ends_alike(key, held.key) for held in link.subscribers.values()),
+    caught_by="law/forwarded-to-subscribers",
+    also={"*/*": "what nobody awaited comes"},
+)
+fault(
+    "asks-by-the-last-chunk",
+    "Asks also queryables of other keys with the same last chunk.",
+    targets=lambda node, base, link, key: [
+        other
+        for other in node.others(link)
+        if other in base() or any(ends_alike(key, held.key) for held in other.queryables.values())
+    ],
+    caught_by="law/forwarded-to-queryables",
+    also={"*/*": "the end of one that nobody answers does not come"},
+)
