@@ -6,7 +6,23 @@ import pytest
 
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.laws.forwarding import FORWARDED, MOST
-from zenoh_conformance.messages import Del, Err, Frame, Push, Put, PutAttachment, Query, Reply, Request, Response, sane
+from zenoh_conformance.laws.receivers import SENTENCES
+from zenoh_conformance.messages import (
+    Declare,
+    Del,
+    DQueryable,
+    DSubscriber,
+    Err,
+    Frame,
+    Push,
+    Put,
+    PutAttachment,
+    Query,
+    Reply,
+    Request,
+    Response,
+    sane,
+)
 from zenoh_conformance.primitives import Encoding, Timestamp, ZenohID
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
@@ -49,9 +65,13 @@ def went(message, link="far"):
     return said(Side.RESPONDER, Frame(sn=1, messages=(message,)), link)
 
 
-def findings(*events):
-    """The paths of the findings of all laws about forwarding, which are all about the router."""
-    every = judge(Conversation(events=[*session("near", NEAR), *session("far", FAR), *events]), FORWARDED)
+WHAT = [each for each in FORWARDED if each.sentence not in SENTENCES.values()]
+TO_WHOM = [each for each in FORWARDED if each.sentence in SENTENCES.values()]
+
+
+def findings(*events, laws=WHAT):
+    """The paths of the findings of the laws about what is forwarded, which are all about the router."""
+    every = judge(Conversation(events=[*session("near", NEAR), *session("far", FAR), *events]), laws)
     assert all(each.sender is Side.RESPONDER for each in every if each.findings)
     return [finding.path for each in every for finding in each.findings]
 
@@ -149,3 +169,36 @@ def test_an_error_of_the_routers_own_is_no_answer_of_another():
     ]  # fmt: skip
 
     assert findings(*asked, went(Response(id=7, key=plain(""), body=Err(payload=b"Timeout")), "near")) == []
+
+
+def declared(body, link="far"):
+    return came(Declare(body=body), link)
+
+
+def test_what_nobody_declared_is_forwarded_to_no_client():
+    query = Request(id=1, key=plain(OURS), body=Query())
+
+    assert findings(came(push()), went(push()), laws=TO_WHOM) == ["push.key"]
+    assert findings(came(query), went(query), laws=TO_WHOM) == ["request.key"]
+    beside = declared(DSubscriber(id=1, key=plain(f"{OURS}/x")))
+    assert findings(beside, came(push()), went(push()), laws=TO_WHOM) == ["push.key"]
+
+
+@pytest.mark.parametrize("key", [OURS, f"{OURS}/**", "**"])
+def test_what_a_client_declared_is_forwarded_to_it(key):
+    query = Request(id=1, key=plain(OURS), body=Query())
+
+    subscribed, served = declared(DSubscriber(id=1, key=plain(key))), declared(DQueryable(id=1, key=plain(key)))
+    assert findings(subscribed, came(push()), went(push()), laws=TO_WHOM) == []
+    assert findings(served, came(query), went(query), laws=TO_WHOM) == []
+
+
+def test_what_a_router_says_of_its_own_may_go_to_anybody():
+    assert findings(went(push()), laws=TO_WHOM) == []
+    assert findings(came(push(THEIRS)), went(push(THEIRS)), laws=TO_WHOM) == []
+
+
+def test_a_client_that_said_what_cannot_be_read_may_have_declared_anything():
+    odd = Event(0.0, "far", Side.INITIATOR, Happened.BYTES, frame_batch(b"\x25\x01\xff"))
+
+    assert findings(odd, came(push()), went(push()), laws=TO_WHOM) == []

@@ -457,6 +457,12 @@ class Party:
         self._listen()
         return self._ends[asked.id]
 
+    def counts_anew(self, number: int) -> None:
+        """What has answered the query of that id so far, and its end, belong to one before."""
+        self._listen()
+        self._ends.pop(number, None)
+        self._answers.pop(number, None)
+
     def answers(self, asked: Asked) -> list[Heard]:
         """What has answered so far, errors too, in order."""
         self._listen()

@@ -15,11 +15,14 @@ from typing import Any, Final
 from zenoh_conformance.cases.routing.circumstances import (
     ANSWER,
     CHANNEL,
+    COMES_AND_GOES,
     DECLARED,
     ENTITY,
     EXPRESS,
     FULL,
     LANE,
+    MEANWHILE,
+    NUMBER,
     PACKING,
     PAST,
     PUT_OR_DEL,
@@ -50,6 +53,8 @@ class Memory:
     declared: dict[tuple[str, int], str] = field(default_factory=dict)
     """Kind and id of what it declared to how its key was named."""
     publications: int = 0
+    on_numbers: set[int] = field(default_factory=set)
+    """Numbers that were declared by another number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,7 @@ SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     PAST.name: lambda hop, value: value in _past(hop),
     TERMS.name: lambda hop, value: value in _terms(hop.source),
     PACKING.name: lambda hop, value: hop.node.packed,
+    MEANWHILE.name: lambda hop, value: value in _past(hop),
 }
 """Dimension to whether a message is in the circumstance of a value."""
 
@@ -169,7 +175,7 @@ class LosesSomewhere(Reference):
     def forward(self, other: Any, message: Any, *, reliable: bool = True) -> None:
         self.place += 1
         kind = {Push: "publication", Request: "query", Response: "answer"}[type(message)]
-        if not self.is_lost(kind, other, place=self.place, said=named_by(self.came.key)):
+        if not self.is_lost(kind, other, place=self.place, said=self.named_by(self.source, self.came.key)):
             super().forward(other, message, reliable=reliable)
 
     def tell(self, to: Any, owner: Any, kind: str, entity: int, interest: Any = None, *, once: bool = False) -> None:
@@ -182,12 +188,27 @@ class LosesSomewhere(Reference):
     # -- what was before
 
     def on_entity(self, link: Any, body: Any) -> None:
-        self.memory[link.session].declared[KIND[type(body)], body.id] = named_by(body.key)
+        self.memory[link.session].declared[KIND[type(body)], body.id] = self.named_by(link, body.key)
         super().on_entity(link, body)
 
     def on_entity_gone(self, link: Any, kind: str, entity: int) -> None:
+        held, past = self.table(link, kind).get(entity), self.memory[link.session].past
         super().on_entity_gone(link, kind, entity)
-        self.memory[link.session].past.add("the same was taken back")
+        past.add("the same was taken back")
+        past |= {"another of its key came and went"} if entity == COMES_AND_GOES else set()
+        past |= {"its ids stood for others"} if held is not None and held.key.endswith("/past/key") else set()
+
+    def named_by(self, link: Any, key: WireExpr) -> str:
+        """How a key is named, as a value of the dimension `said`."""
+        on_a_number = key.mapping and not key.suffix and key.scope in self.memory[link.session].on_numbers
+        return "number on a number" if on_a_number else named_by(key)
+
+    def on_alias(self, link: Any, body: Any) -> None:
+        super().on_alias(link, body)
+        if body.key.scope:
+            self.memory[link.session].on_numbers.add(body.expr_id)
+        if body.expr_id == NUMBER and (link.keys.get(NUMBER) or "").endswith("/past/number"):
+            self.memory[link.session].past.add("its number was given to another key")
 
     def on_interest(self, link: Any, interest: Any) -> None:
         super().on_interest(link, interest)
@@ -202,12 +223,14 @@ class LosesSomewhere(Reference):
 
     def on_alias_gone(self, link: Any, body: Any) -> None:
         super().on_alias_gone(link, body)
+        self.memory[link.session].on_numbers.discard(body.expr_id)
         if body.expr_id == 4:
             self.memory[link.session].past.add("four numbers were released")
 
     def on_close(self, link: Any, close: Any) -> None:
+        waited_for = any(other.subscribers or other.queryables for other in self.others(link))
         super().on_close(link, close)
-        self.gone.add("another session left")
+        self.gone |= {"another session left"} | ({"another session came and left"} if waited_for else set())
 
     def disconnected(self, name: str, now: float) -> Any:
         if name in self.links and self.links[name].live:

@@ -26,22 +26,56 @@ EXPRESS: Final = Dimension.of("express", "with the express bit", 0, 1)
 PUT_OR_DEL: Final = Dimension.of("kind", "as {}", "put", "del")
 ANSWER: Final = Dimension.of("kind", "answered by {}", "put", "del", "err")
 ENTITY: Final = Dimension.of("entity", "of a {}", "subscriber", "queryable", "token")
-SAID: Final = Dimension.of(
-    "said", "named by {}", "name", "number", "number and suffix", "wildcard", "number of the receiver"
+SAID: Final = Dimension(
+    "said",
+    "named by {}",
+    ((1, ("name", "number", "number and suffix", "wildcard", "number of the receiver")), (2, ("number on a number",))),
 )
 DECLARED: Final = Dimension.of("declared", "declared by {}", "name", "wildcard", "number")
 SIZE: Final = Dimension.of("size", "with {} bytes", 0, 1, 127, 128, 16_383, 16_384, 65_000, 70_000, is_ordered=True)
 """At the boundaries of VLE, and around a batch: 65,000 is what just fills one."""
 RECEIVERS: Final = Dimension.of("receivers", "with {} receivers", 1, 2, 3, is_ordered=True)
-PAST: Final = Dimension.of(
-    "past", "after {}", "nothing", "the same was taken back", "another query", "another interest ended",
-    "five publications", "four numbers were released", "another session left", "another session was cut",
-    "a handshake began",
+PAST: Final = Dimension(
+    "past",
+    "after {}",
+    (
+        (
+            1,
+            (
+                "nothing", "the same was taken back", "another query", "another interest ended", "five publications",
+                "four numbers were released", "another session left", "another session was cut", "a handshake began",
+            ),
+        ),
+        (2, ("its ids stood for others",)),
+    ),
 )  # fmt: skip
+MEANWHILE: Final = Dimension(
+    "meanwhile",
+    "where meanwhile {}",
+    (
+        (
+            2,
+            (
+                "nothing happened", "its number was given to another key", "another of its key came and went",
+                "another session came and left",
+            ),
+        ),
+    ),
+)  # fmt: skip
+"""What happens between the declaration and what is said."""
 TERMS: Final = Dimension.of("terms", "with {}", "all fields", "S=0", "a batch of 512 bytes", "numbers of 8 bits")
 PACKING: Final = Dimension.of("packing", "{}", "alone", "in one frame with another message")
 
-ROUTING: Final = (LANE, CHANNEL, EXPRESS, SAID, DECLARED, SIZE, RECEIVERS, PAST, TERMS, PACKING)
+ROUTING: Final = (LANE, CHANNEL, EXPRESS, SAID, DECLARED, SIZE, RECEIVERS, PAST, TERMS, PACKING, MEANWHILE)
+
+REUSED: Final = 70
+"""The id of what is declared, and of what was declared and taken back before."""
+REUSED_INTEREST, REUSED_QUERY = 71, 72
+"""The ids of an interest and of a query; where the past says so, others had them before."""
+COMES_AND_GOES: Final = 73
+"""The id of what comes and goes beside what was declared."""
+NUMBER: Final = 40
+"""The number that a receiver gives to its key."""
 
 FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "all fields": {},
@@ -111,14 +145,22 @@ class Surroundings:
     def declare_at(self, receiver: Party, kind: str, entity: int | None = None) -> int:
         """A receiver declares what is to receive, by its name or by a number; its id."""
         key = self.declared_key
-        named = receiver.names_key(key) if self.v[DECLARED] == "number" else key
+        named = receiver.names_key(key, NUMBER) if self.v[DECLARED] == "number" else key
         return declares(receiver, kind, named, entity)
+
+    def let_pass(self, kind: str) -> None:
+        """What happens before something is said."""
+        if self.v[MEANWHILE] != MEANWHILE.default:
+            MEANWHILES[str(self.v[MEANWHILE])](self, kind)
 
     def spelt(self) -> WireExpr:
         """The key that the sender says, as its row names it."""
         said = self.v[SAID]
         if said == "number":
             return self.sender.names_key(self.key, 4)
+        if said == "number on a number":
+            on = self.sender.names_key("k", 3)
+            return self.sender.names_key(WireExpr(scope=on.scope, suffix="/a", mapping=True), 4)
         if said == "number and suffix":
             number = self.sender.names_key("k/a", 4)
             return WireExpr(scope=number.scope, suffix="/b", mapping=True)
@@ -175,7 +217,25 @@ def say(who: Party, v: Variation, *messages: Any) -> None:
 
 def _taken_back(around: Surroundings, kind: str) -> None:
     for receiver in around.receivers:
-        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, around.declared_key, 70))
+        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, around.declared_key, REUSED))
+
+
+def _other_ids(around: Surroundings, kind: str) -> None:
+    """The ids of a declaration, of an interest and of a query: each ended, or was taken back."""
+    for receiver in around.receivers:
+        receiver.asks_interest(InterestOptions.KEY_EXPRS, InterestMode.CURRENT_FUTURE, "past/**", REUSED_INTEREST)
+        receiver.settles()
+        receiver.ends_interest(REUSED_INTEREST)
+        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, "past/key", REUSED))
+    if kind != "queryable":
+        return
+    receiver, querier = around.receivers[0], around.sender
+    served = receiver.declares_queryable("past/t")
+    asked = querier.asks("past/t", timeout_ms=10_000, number=REUSED_QUERY)
+    receiver.finishes(asked)
+    querier.expect_final(asked, step="not reached: another query")
+    receiver.retracts(UQueryable, served.id)
+    querier.counts_anew(REUSED_QUERY)
 
 
 def _another_query(around: Surroundings, _kind: str) -> None:
@@ -238,4 +298,34 @@ PASTS: Final[Mapping[str, Callable[[Surroundings, str], None]]] = {
     "another session left": partial(_another_session, in_order=True),
     "another session was cut": partial(_another_session, in_order=False),
     "a handshake began": _handshake,
+    "its ids stood for others": _other_ids,
+}
+
+
+# -- what happens in between
+
+
+def _another_key_for_its_number(around: Surroundings, _kind: str) -> None:
+    for receiver in around.receivers:
+        if around.v[DECLARED] == "number":
+            receiver.releases_key(NUMBER)
+        receiver.names_key("past/number", NUMBER)
+
+
+def _comes_and_goes(around: Surroundings, kind: str) -> None:
+    for receiver in around.receivers:
+        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, around.declared_key, COMES_AND_GOES))
+
+
+def _session_comes_and_goes(around: Surroundings, kind: str) -> None:
+    other = one_more(around.scene, "other", around.sender)
+    declares(other, kind, around.declared_key)
+    other.leaves()
+    around.sender.settles()
+
+
+MEANWHILES: Final[Mapping[str, Callable[[Surroundings, str], None]]] = {
+    "its number was given to another key": _another_key_for_its_number,
+    "another of its key came and went": _comes_and_goes,
+    "another session came and left": _session_comes_and_goes,
 }

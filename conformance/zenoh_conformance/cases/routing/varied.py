@@ -43,9 +43,13 @@ from .circumstances import (
     ANSWER,
     DECLARED,
     ENTITY,
+    NUMBER,
     PAST,
     PUT_OR_DEL,
     RECEIVERS,
+    REUSED,
+    REUSED_INTEREST,
+    REUSED_QUERY,
     ROUTING,
     SAID,
     SIZE,
@@ -56,9 +60,6 @@ from .circumstances import (
     say,
 )
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable
-
-REUSED = 70
-"""The id of what was declared, taken back, and is declared again."""
 
 
 def same(who: Party, kind: str, said: Any, key: str, heard: Heard) -> None:
@@ -109,6 +110,7 @@ def a_publication_comes_in_any_circumstances(scene: Scene, v: Variation) -> None
     around = Surroundings.of(scene, v, "subscriber")
     for each in around.receivers:
         around.declare_at(each, "subscriber", REUSED)
+    around.let_pass("subscriber")
     key = around.spelt()
 
     def push(payload: bytes) -> Push:
@@ -154,6 +156,7 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
     querier = around.sender
     for each in around.receivers:
         around.declare_at(each, "queryable", REUSED)
+    around.let_pass("queryable")
     key = around.spelt()
     exts: Exts[Any] = Exts((*around.exts, QueryTarget(value=int(Target.ALL))))
 
@@ -161,7 +164,7 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         body = Query(consolidation=1, exts=Exts((QueryBody(encoding=Encoding(0), payload=payload),)))
         return Request(id=number, key=key, exts=exts, body=body)
 
-    beside, number = querier.us.new_id(), querier.us.new_id()
+    beside, number = querier.us.new_id(), REUSED_QUERY
     said = request(around.payload(request))
     whole = querier.whole(around.key)
     around.says(
@@ -235,8 +238,8 @@ def a_declaration_is_told_in_any_circumstances(scene: Scene, v: Variation) -> No
     around = Surroundings.of(scene, v, kind)
     key = around.spelt()
     for each in around.receivers:
-        where = each.names_key(around.declared_key) if v[DECLARED] == "number" else around.declared_key
-        each.asks_interest(OPTIONS[kind], InterestMode.CURRENT_FUTURE, where)
+        where = each.names_key(around.declared_key, NUMBER) if v[DECLARED] == "number" else around.declared_key
+        each.asks_interest(OPTIONS[kind], InterestMode.CURRENT_FUTURE, where, REUSED_INTEREST)
         each.settles()
 
     declares(around.sender, kind, around.beside)
