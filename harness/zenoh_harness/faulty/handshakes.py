@@ -22,11 +22,12 @@ from zenoh_conformance.cases.establishment.circumstances import (
     LEASE,
     OFFERED,
     PROPOSED,
+    REFUSED,
     SHORT_LEASE,
     SIZES,
     ZID,
 )
-from zenoh_conformance.judging.variation import Dimension, Value
+from zenoh_conformance.judging.variation import Dimension, Dimensions, Value
 from zenoh_conformance.messages import Init, Open, sane
 from zenoh_harness.reference.config import INVALID, Refused
 from zenoh_harness.reference.node import Reference
@@ -149,23 +150,23 @@ class ExpiresSomewhere(WrongSomewhere):
 ACCEPTED = "establishment-varied/a-handshake-is-accepted-in-any-circumstances"
 COOKIE = "establishment-varied/a-changed-cookie-is-refused-in-any-circumstances"
 
-FAULTS: Final[Mapping[type[WrongSomewhere], tuple[str, str, str]]] = {
-    RefusesSomewhere: ("refuses-a-handshake", "Refuses a handshake", ACCEPTED),
-    AcceptsSomewhere: ("accepts-any-cookie", "Accepts any cookie", COOKIE),
-    ExpiresSomewhere: ("lets-a-session-expire", "Lets a session expire at once", ACCEPTED),
+FAULTS: Final[Mapping[type[WrongSomewhere], tuple[str, str, str, Dimensions]]] = {
+    RefusesSomewhere: ("refuses-a-handshake", "Refuses a handshake", ACCEPTED, HANDSHAKE),
+    AcceptsSomewhere: ("accepts-any-cookie", "Accepts any cookie", COOKIE, REFUSED),
+    ExpiresSomewhere: ("lets-a-session-expire", "Lets a session expire at once", ACCEPTED, HANDSHAKE),
 }
-"""A fault to its name, to what it does, and to the case that must be red."""
+"""A fault to its name, to what it does, to the case that must be red, and to the dimensions of that."""
 
 
-def circumstances() -> Iterator[tuple[Dimension, Value]]:
+def circumstances(dimensions: Dimensions) -> Iterator[tuple[Dimension, Value]]:
     """Each value of each dimension that is not the default."""
-    yield from ((each, value) for each in HANDSHAKE for value in each.values if value != each.default)
+    yield from ((each, value) for each in dimensions for value in each.values if value != each.default)
 
 
 def register() -> None:
     """Register a faulty node for each fault in each circumstance."""
-    for base, (verb, about, check) in FAULTS.items():
-        for dimension, value in circumstances():
+    for base, (verb, about, check, dimensions) in FAULTS.items():
+        for dimension, value in circumstances(dimensions):
             phrase = dimension.says.format(value)
             name = f"{verb}-" + re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")
             attributes = {"circumstance": (dimension, value), "__module__": __name__}

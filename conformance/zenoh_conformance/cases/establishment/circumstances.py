@@ -35,12 +35,15 @@ SIZES: Final = Dimension.of(
 )
 OFFERED: Final = Dimension.of(
     "offered", "with {} in InitSyn", "QoS", "no extension", "QoS and Patch", "Patch and QoS", "an unknown extension first",
-    "an unknown extension of 127 bytes", "an unknown extension of 128 bytes",
-)  # fmt: skip
-CONFIRMED: Final = Dimension.of(
-    "confirmed", "with {} in OpenSyn", "no extension", "an unknown extension", "an unknown extension of 127 bytes",
     "an unknown extension of 128 bytes",
 )  # fmt: skip
+CONFIRMED: Final = Dimension.of(
+    "confirmed",
+    "with {} in OpenSyn",
+    "no extension",
+    "an unknown extension",
+    "an unknown extension of 128 bytes",
+)
 CUT: Final = Dimension.of("cut", "{}", "in one packet", "cut behind its length", "byte by byte")
 ZID: Final = Dimension.of("zid", "with a ZenohID of {} bytes", 8, 4, 16)
 FIRST_SN: Final = Dimension.of("initial_sn", "with the first number {}", 0, 1, 127, 16_384, 0x0FFF_FFFF)
@@ -53,6 +56,8 @@ BEFORE: Final = Dimension.of(
 )  # fmt: skip
 
 HANDSHAKE: Final = (SIZES, OFFERED, CONFIRMED, CUT, ZID, FIRST_SN, LEASE, BEFORE)
+REFUSED: Final = (SIZES, OFFERED, CONFIRMED, ZID, BEFORE)
+"""The dimensions of a handshake that is refused."""
 
 PROPOSED: Final[Mapping[str, Mapping[str, Any]]] = {
     "all fields": {},
@@ -81,7 +86,6 @@ CHAINS: Final[Mapping[str, Callable[[], tuple[Any, ...]]]] = {
     "Patch and QoS": lambda: (Patch(value=1), *sane.OFFERS),
     "an unknown extension first": lambda: (unknown(None), *sane.OFFERS),
     "an unknown extension": lambda: (unknown(None),),
-    "an unknown extension of 127 bytes": lambda: (unknown(127),),
     "an unknown extension of 128 bytes": lambda: (unknown(128),),
 }
 

@@ -7,7 +7,7 @@ from zenoh_conformance.judging.variation import Variation
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.talking import Scene
 
-from .circumstances import HANDSHAKE, REST, Handshake
+from .circumstances import HANDSHAKE, REFUSED, REST, Handshake
 from .cookie import flipped
 from .sane import a_sane_handshake_is_accepted
 
@@ -48,7 +48,7 @@ def a_handshake_is_accepted_in_any_circumstances(scene: Scene, v: Variation) -> 
     "session-establishment/cookie-must-match",
     needs=("several-links",),
     control=a_sane_handshake_is_accepted,
-    varies=HANDSHAKE,
+    varies=REFUSED,
     breaks=("law/cookie-echo",),
 )
 def a_changed_cookie_is_refused_in_any_circumstances(scene: Scene, v: Variation) -> None:
