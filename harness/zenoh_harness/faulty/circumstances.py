@@ -53,8 +53,6 @@ class Memory:
     declared: dict[tuple[str, int], str] = field(default_factory=dict)
     """Kind and id of what it declared to how its key was named."""
     publications: int = 0
-    on_numbers: set[int] = field(default_factory=set)
-    """Numbers that were declared by another number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +173,7 @@ class LosesSomewhere(Reference):
     def forward(self, other: Any, message: Any, *, reliable: bool = True) -> None:
         self.place += 1
         kind = {Push: "publication", Request: "query", Response: "answer"}[type(message)]
-        if not self.is_lost(kind, other, place=self.place, said=self.named_by(self.source, self.came.key)):
+        if not self.is_lost(kind, other, place=self.place, said=named_by(self.came.key)):
             super().forward(other, message, reliable=reliable)
 
     def tell(self, to: Any, owner: Any, kind: str, entity: int, interest: Any = None, *, once: bool = False) -> None:
@@ -188,7 +186,7 @@ class LosesSomewhere(Reference):
     # -- what was before
 
     def on_entity(self, link: Any, body: Any) -> None:
-        self.memory[link.session].declared[KIND[type(body)], body.id] = self.named_by(link, body.key)
+        self.memory[link.session].declared[KIND[type(body)], body.id] = named_by(body.key)
         super().on_entity(link, body)
 
     def on_entity_gone(self, link: Any, kind: str, entity: int) -> None:
@@ -198,15 +196,8 @@ class LosesSomewhere(Reference):
         past |= {"another of its key came and went"} if entity == COMES_AND_GOES else set()
         past |= {"its ids stood for others"} if held is not None and held.key.endswith("/past/key") else set()
 
-    def named_by(self, link: Any, key: WireExpr) -> str:
-        """How a key is named, as a value of the dimension `said`."""
-        on_a_number = key.mapping and not key.suffix and key.scope in self.memory[link.session].on_numbers
-        return "number on a number" if on_a_number else named_by(key)
-
     def on_alias(self, link: Any, body: Any) -> None:
         super().on_alias(link, body)
-        if body.key.scope:
-            self.memory[link.session].on_numbers.add(body.expr_id)
         if body.expr_id == NUMBER and (link.keys.get(NUMBER) or "").endswith("/past/number"):
             self.memory[link.session].past.add("its number was given to another key")
 
@@ -223,7 +214,6 @@ class LosesSomewhere(Reference):
 
     def on_alias_gone(self, link: Any, body: Any) -> None:
         super().on_alias_gone(link, body)
-        self.memory[link.session].on_numbers.discard(body.expr_id)
         if body.expr_id == 4:
             self.memory[link.session].past.add("four numbers were released")
 

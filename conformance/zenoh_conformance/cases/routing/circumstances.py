@@ -26,10 +26,8 @@ EXPRESS: Final = Dimension.of("express", "with the express bit", 0, 1)
 PUT_OR_DEL: Final = Dimension.of("kind", "as {}", "put", "del")
 ANSWER: Final = Dimension.of("kind", "answered by {}", "put", "del", "err")
 ENTITY: Final = Dimension.of("entity", "of a {}", "subscriber", "queryable", "token")
-SAID: Final = Dimension(
-    "said",
-    "named by {}",
-    ((1, ("name", "number", "number and suffix", "wildcard", "number of the receiver")), (2, ("number on a number",))),
+SAID: Final = Dimension.of(
+    "said", "named by {}", "name", "number", "number and suffix", "wildcard", "number of the receiver"
 )
 DECLARED: Final = Dimension.of("declared", "declared by {}", "name", "wildcard", "number")
 SIZE: Final = Dimension.of("size", "with {} bytes", 0, 1, 127, 128, 16_383, 16_384, 65_000, 70_000, is_ordered=True)
@@ -158,9 +156,6 @@ class Surroundings:
         said = self.v[SAID]
         if said == "number":
             return self.sender.names_key(self.key, 4)
-        if said == "number on a number":
-            on = self.sender.names_key("k", 3)
-            return self.sender.names_key(WireExpr(scope=on.scope, suffix="/a", mapping=True), 4)
         if said == "number and suffix":
             number = self.sender.names_key("k/a", 4)
             return WireExpr(scope=number.scope, suffix="/b", mapping=True)
