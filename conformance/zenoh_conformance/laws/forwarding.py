@@ -185,8 +185,9 @@ class Forwarding(Law):
         names = self.names.get(seen.connection)
         if names is not None:
             names.note(seen.sender, declare.body)
-            if kind := RECEIVES.get(type(declare.body)):
-                key = names.whole(seen.sender, declare.body.key)
+            body: Any = declare.body
+            if kind := RECEIVES.get(type(body)):
+                key = names.whole(seen.sender, body.key)
                 self.nodes[self.inits[seen.connection][seen.sender].zid.raw].declared[kind].add(key)
 
     def on_undecodable(self, seen: Seen, refusal: Any) -> None:
