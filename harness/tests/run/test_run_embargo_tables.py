@@ -1,6 +1,8 @@
 """What is kept back: each grave verdict of a current release that is not public, and nothing else."""
 
 import json
+import stat
+from types import SimpleNamespace
 
 import pytest
 from run_registers import key, register
@@ -10,6 +12,7 @@ from zenoh_conformance.reading.conversation import Conversation, Event, Happened
 from zenoh_harness.files import conversations, evidence, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import Known, ListedDeviation
+from zenoh_harness.run.store import embargo
 from zenoh_harness.run.store.embargo import FROM_START, guarded, is_public, kept_back, under_embargo, withheld
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
@@ -154,3 +157,44 @@ def test_whose_deaths_are_kept_back(reach, word, due):
 def test_a_recording_is_kept_back_by_its_mark_and_by_its_place(tmp_path, place, marked):
     conversation = evidence.with_embargo_mark(said()) if marked else said()
     assert kept_back(tmp_path / place, conversation, tmp_path) is (marked or place.startswith("embargo/"))
+
+
+def test_what_is_kept_is_the_users_alone_in_the_order_in_which_it_fell(tmp_path):
+    """Nobody else on the machine reads what makes a release die."""
+    places = {embargo.keep(died(verdict), tmp_path) for verdict in ("panic", "crash")}
+    assert places == {tmp_path / "embargo/fake-1.0"}
+    assert [one.verdict.value for one in embargo.kept_judgements("fake", "1.0", tmp_path)] == ["panic", "crash"]
+    for folder in (tmp_path / "embargo", *places):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_the_data_folder_is_the_users_unless_another_is_given(tmp_path, monkeypatch):
+    monkeypatch.setattr(embargo, "user_data_path", lambda name: tmp_path / name)
+    embargo.keep(died("panic"), tmp_path / "other")
+    assert not (tmp_path / "zenoh-conformance").exists()
+    assert embargo.folder() == embargo.folder() == tmp_path / "zenoh-conformance/embargo"
+
+
+def test_of_a_version_without_findings_nothing_is_kept_back(tmp_path):
+    assert withheld("fake", "1.0", Known(), tmp_path) == frozenset()
+    assert embargo.version_folder("fake", "", tmp_path).name == "fake-unknown"
+
+
+def test_the_name_in_the_target_string_says_whose_it_is():
+    node = SimpleNamespace(
+        reach=SimpleNamespace(options={"name": "zenoh-rust"}), identity=SimpleNamespace(name="mynode")
+    )
+    assert guarded(node)
+
+
+@pytest.mark.parametrize("address", ["https://here.example/1", ""])
+def test_what_an_erratum_gives_an_address_for_is_public(monkeypatch, address):
+    known = {key().requirement: SimpleNamespace(erratum=("no-erratum", "one"))}
+    monkeypatch.setattr(embargo, "requirements", lambda: known)
+    monkeypatch.setattr(embargo, "errata", lambda: {"one": SimpleNamespace(public=address)})
+    assert embargo.public(died("panic"), None) is bool(address)
+
+
+def test_the_count_of_findings_is_a_sentence():
+    told = "embargoed: kept in your data folder, counted here and told nowhere"
+    assert [embargo.count_line(count) for count in (1, 2)] == [f"1 finding is {told}", f"2 findings are {told}"]
