@@ -11,6 +11,7 @@ import pytest
 
 from zenoh_vectors import params, seeds
 from zenoh_vectors.export import FOLDER, export
+from zenoh_vectors.loader import load
 
 pytestmark = pytest.mark.long
 
@@ -138,6 +139,63 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     (tmp_path / "mine.txt").write_text("precious")
     with pytest.raises(FileExistsError):
         export(tmp_path)
+
+
+C_CODECS = {
+    "echo": "memcpy(out, data, size); return (long)size;",
+    "refuses": "return -1;",
+    "no-layer": "return -2;",
+}
+JAVA_CODECS = {
+    "echo": "return data;",
+    "refuses": 'throw new IllegalArgumentException("no");',
+    "no-layer": "return null;",
+}
+SAID = {"echo": "accepted, must be refused", "refuses": ": refused", "no-layer": "FAIL 0"}
+
+
+def c_consumer(archive, folder, body):
+    """The command of the consumer with a codec that does this."""
+    text = f"""#include <string.h>
+long zenoh_read(const char *layer, const unsigned char *data, size_t size, unsigned char *out, size_t room)
+{{ (void)layer; (void)data; (void)size; (void)out; (void)room; {body} }}
+"""
+    (folder / "mine.c").write_text(text)
+    build = ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", archive / "consumer.c", "mine.c", "-o", "consumer"]
+    subprocess.run(build, cwd=folder, check=True)
+    return [str(folder / "consumer"), str(archive / "vectors.tsv")]
+
+
+def java_consumer(archive, folder, body):
+    """The same in Java."""
+    text = "public class Mine implements java.util.function.BiFunction<String, byte[], byte[]> {"
+    (folder / "Mine.java").write_text(f"{text} public byte[] apply(String layer, byte[] data) {{ {body} }} }}")
+    subprocess.run(["javac", "-d", ".", archive / "Consumer.java", "Mine.java"], cwd=folder, check=True)
+    return ["java", "-cp", str(folder), "Consumer", str(archive / "vectors.tsv"), "Mine"]
+
+
+@pytest.mark.parametrize("codec", SAID)
+@pytest.mark.parametrize(
+    ("consumer", "codecs"),
+    [
+        pytest.param(c_consumer, C_CODECS, id="c", marks=pytest.mark.needs("cc")),
+        pytest.param(java_consumer, JAVA_CODECS, id="java", marks=pytest.mark.needs("javac")),
+    ],
+)
+def test_the_other_consumers_see_refusals_and_bytes(archive, tmp_path, consumer, codecs, codec):
+    command = consumer(archive, tmp_path, codecs[codec])
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == (codec != "no-layer") and SAID[codec] in ended.stdout
+    if codec == "echo":
+        wrong = {line.split()[1][:-1] for line in ended.stdout.splitlines() if line.startswith("FAIL ")}
+        refused = {vector.id for vector in load() if any(part.refuses for part in vector.parts)}
+        assert wrong <= refused and len(wrong) > 0.9 * len(refused)
+
+
+def test_the_lines_are_the_vectors(archive):
+    rows = [line.split("\t") for line in (archive / "vectors.tsv").read_text().splitlines() if line[0] != "#"]
+    assert len(rows) == sum(len(vector.parts) for vector in load()) and {len(row) for row in rows} == {5}
+    assert (archive / "VERSION").read_text().strip() in FOLDER
 
 
 @pytest.mark.parametrize("vector", params.vector_params(layer="scouting", refused=True))

@@ -7,11 +7,17 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from zenoh_vectors.loader import data_folder
+from zenoh_vectors.loader import data_folder, load
 from zenoh_vectors.names import table
 
-FOLDER = "zenoh-vectors-1.0.0"
-"""The folder in the archive, with the revision of the specification."""
+VERSION = "1.0.0+2"
+"""The revision of the specification, and the edition of the vectors, which rises when vectors or files of the archive change."""
+
+FOLDER = f"zenoh-vectors-{VERSION}"
+"""The folder in the archive."""
+
+COPIED = ("README.md", "consumer.py", "consumer.c", "Consumer.java")
+"""The files of the archive that are copied as they are."""
 
 
 def files() -> Iterator[tuple[str, bytes]]:
@@ -19,10 +25,23 @@ def files() -> Iterator[tuple[str, bytes]]:
     home = data_folder().parent
     paths = {f"data/{path.name}": path for path in data_folder().glob("*.json")}
     paths["vectors.schema.json"] = home / "vectors.schema.json"
-    paths |= {name: home / "archive" / name for name in ("README.md", "consumer.py")}
+    paths |= {name: home / "archive" / name for name in COPIED}
     content = {name: path.read_bytes() for name, path in paths.items()}
     content["NAMES.md"] = table().encode()
+    content["VERSION"] = f"{VERSION}\n".encode()
+    content["vectors.tsv"] = lines().encode()
     yield from sorted(content.items())
+
+
+def lines() -> str:
+    """The vectors as lines, for a reader without JSON: id, layer, bytes, outcome, and `open` where another outcome is no fault."""
+    rows = ["# id\tlayer\tbytes\toutcome\tother outcomes"]
+    for vector in load():
+        for part in vector.parts:
+            outcome = "refused" if part.refuses else "canonical" if part.canonical else "accepted"
+            other = "open" if vector.acceptable or vector.needs else "binding"
+            rows.append(f"{vector.id}\t{part.layer}\t{part.data.hex()}\t{outcome}\t{other}")
+    return "\n".join(rows) + "\n"
 
 
 def export(destination: Path) -> int:

@@ -19,6 +19,9 @@ from zenoh_conformance.wire.declare import Declaration
 Shows = Callable[[Any], bool]
 """Whether a message shows a row."""
 
+WRITTEN: Final = "written/"
+"""What the id of a check begins with that judges a row by what a target writes; the requirement follows."""
+
 OF_ONE: Final = ("frame", "join", "init", "open")
 """Modules of messages whose extensions are their own, whatever they are called."""
 

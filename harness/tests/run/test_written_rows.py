@@ -15,6 +15,7 @@ from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.check_names import every_name, requirements_of
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.runner import parts_of, run_target
 from zenoh_harness.run.vectors.written import WrittenRows, written_on
@@ -75,3 +76,8 @@ def test_a_run_counts_what_a_node_wrote(tmp_path: Path):
     ran = run_target(reach, options, parts_of(reach, options))
     [row] = [one for one in ran.judgements if one.key.check == f"written/{SHOWN}"]
     assert row.key.requirement == SHOWN and row.details["written"] > 0
+
+
+@pytest.mark.parametrize("check", ["vectors/push/put-payload", "written/push/put-payload"])
+def test_the_checks_of_rows_can_be_named(check):
+    assert requirements_of(check) == (SHOWN,) and check in every_name()

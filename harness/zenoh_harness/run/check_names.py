@@ -7,11 +7,15 @@ from functools import cache
 
 from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.shown_rows import WRITTEN
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.attempt.model_cases import model_cases
 from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.vectors.codec_run import golden
+from zenoh_harness.run.vectors.node_run import check_of as vector_check
+from zenoh_harness.run.vectors.node_run import judged_on
+from zenoh_harness.run.vectors.written import written_on
 from zenoh_harness.scripting.shipped import script_cases
 
 
@@ -27,6 +31,15 @@ def every_name() -> Iterator[str]:
     yield from requirements()
     yield STAYS_UP
     yield from (f"vectors/{vector.id}" for vector in golden())
+    yield from of_rows()
+
+
+def of_rows() -> Mapping[str, tuple[str, ...]]:
+    """The checks that judge a row of a node by vectors, and by what it writes, each to its requirement."""
+    return {
+        **{vector_check(row): (row,) for by_row in judged_on().values() for row in by_row},
+        **{WRITTEN + row: (row,) for by_row in written_on().values() for row in by_row},
+    }
 
 
 @cache
@@ -36,6 +49,7 @@ def _requirements() -> Mapping[str, tuple[str, ...]]:
         **{case.id: (case.requirement,) for case in cases},
         **{name: (law.requirement,) for name, law in all_laws().items()},
         **{f"vectors/{vector.id}": tuple(vector.covers) for vector in golden()},
+        **of_rows(),
         STAYS_UP: (STAYS_UP,),
     }
 

@@ -16,6 +16,7 @@ from packaging.version import InvalidVersion, Version
 
 from zenoh_conformance.cases.case import Case, all_cases, shown
 from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.shown_rows import WRITTEN
 from zenoh_conformance.judging.verdict import Verdict, verdict_for
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.spec.requirement import Level, requirements
@@ -158,10 +159,11 @@ def _every_check(check: str) -> Sequence[str]:
         from zenoh_harness.run.attempt.model_cases import model_cases
 
         names += [case.id for case in model_cases("quick", 0)]
-    if check.startswith("vectors/"):
+    if check.startswith(("vectors/", WRITTEN)):
+        from zenoh_harness.run.check_names import of_rows
         from zenoh_harness.run.vectors.codec_run import golden
 
-        names += [f"vectors/{vector.id}" for vector in golden()]
+        names += [*(f"vectors/{vector.id}" for vector in golden()), *of_rows()]
     return names
 
 

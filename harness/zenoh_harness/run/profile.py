@@ -12,6 +12,7 @@ from zenoh_conformance.cases.case import Case
 from zenoh_conformance.cases.controls import Ground
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.shares import LACKS
+from zenoh_conformance.judging.shown_rows import WRITTEN
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking.budget import Budgets
@@ -33,7 +34,7 @@ from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
 from zenoh_harness.run.plan.allowance import Allowance, in_rounds, some
 from zenoh_harness.run.plan.plan import Item, groups
 from zenoh_harness.run.records import Records
-from zenoh_harness.run.vectors.written import PREFIX, WrittenRows
+from zenoh_harness.run.vectors.written import WrittenRows
 from zenoh_harness.targets.target import NodeTarget
 
 ENOUGH = 4
@@ -93,7 +94,7 @@ class ProfileRun:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
         if self.written is not None:
             self.records.written(self.written, self.laws, instances.first.law_results)
-            self.options.advance(len(self.written.rows), PREFIX)
+            self.options.advance(len(self.written.rows), WRITTEN)
         self.records.note_lost_message(instances.lost_messages, instances.first.law_results.asked + instances.looks)
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 

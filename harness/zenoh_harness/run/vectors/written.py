@@ -10,14 +10,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
-from typing import Final
 
+from zenoh_conformance.judging.shown_rows import WRITTEN
 from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.effects import SURVIVED
-
-PREFIX: Final = "written/"
 
 
 @cache
@@ -36,16 +34,16 @@ class WrittenRows:
     def __init__(self, selection: Selection, side: Side, *, speaks: bool) -> None:
         """`selection` says which of the judgements are asked for; none is unless cases of the default profile speak."""
         self._noticing = written_on()[side.value]
-        here = (row for row in self._noticing if speaks and selection.here(PREFIX + row))
-        self.rows = tuple(row for row in here if selection.takes(PREFIX + row, row))
+        here = (row for row in self._noticing if speaks and selection.here(WRITTEN + row))
+        self.rows = tuple(row for row in here if selection.takes(WRITTEN + row, row))
 
     def planned(self) -> Iterator[str]:
         """The labels of the checks."""
-        return (PREFIX + row for row in self.rows)
+        return (WRITTEN + row for row in self.rows)
 
     def leave_out(self, judged: Callable[[str], bool]) -> None:
         """Leave out what was judged before the run was resumed."""
-        self.rows = tuple(row for row in self.rows if not judged(PREFIX + row))
+        self.rows = tuple(row for row in self.rows if not judged(WRITTEN + row))
 
     def verdicts(
         self, times: Callable[[str], int], laws: Mapping[str, Verdict], judgements: Iterable[Judgement]
