@@ -66,6 +66,18 @@ def test_cases_that_must_be_alone_are_judged_in_the_copy(tmp_path):
     assert not ran.footer.pending
 
 
+def test_the_vectors_are_played_in_the_copy(tmp_path):
+    made, player = world(tmp_path), tmp_path / "player"
+    made.case("plain", lambda _times, _world: None)
+    made.case("later", lambda _times, _world: None, profile=OTHER)
+    part = made.part(forks=True)
+    part.vectors.run = lambda *_given, **_named: player.write_text(str(os.getpid()))
+
+    run_target(part.reach, part.options, [part])
+
+    assert player.read_text() not in ("", str(os.getpid()))
+
+
 def test_the_other_role_is_judged_in_the_copy(tmp_path):
     parts = []
     for name, side in (("one", Side.RESPONDER), ("two", Side.INITIATOR)):

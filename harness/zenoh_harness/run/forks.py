@@ -48,19 +48,25 @@ def can_fork() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class AloneTask:
-    """What an instance of the first profile showed, as far as another one is held to it, and what is to be done with that one."""
+class FirstLook:
+    """What an instance of the first profile showed, as far as another one is held to it."""
 
     habits: TargetHabits
     measure: Measure
-    can: Ability
-    labels: frozenset[str]
 
     def lifecycle(self, target: NodeTarget, profile: str, examine: Examine, told: Callable[[str], None]) -> Lifecycle:
         """That of another instance."""
         another = Lifecycle(target, profile, examine, told=told, habits=self.habits)
         another.hold_to(self.measure)
         return another
+
+
+@dataclass(frozen=True, slots=True)
+class AloneTask:
+    """The cases of the first profile that must be alone, and what the target can do."""
+
+    can: Ability
+    labels: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +164,8 @@ class InFork:
 
     def __init__(self, down: Pipe, up: Pipe, registers: Sequence[Register], stop: Callable[[], None]) -> None:
         self._down, self._up, self._stop = down, up, stop
-        self._habits: Queue[TargetHabits | None] = Queue()
+        self._habits: Queue[FirstLook | None] = Queue()
+        self._first: Queue[FirstLook | None] = Queue()
         self._shared: Queue[AloneTask | None] = Queue()
         self._judgements: Queue[list[Judgement]] = Queue()
         self.registers = [ForkedRegister(one, at, up, self._judgements) for at, one in enumerate(registers)]
@@ -173,6 +180,7 @@ class InFork:
                 self._shared.put(value)
             else:
                 self._habits.put(value)
+                self._first.put(value)
                 if value is None:  # nothing more will come
                     self._shared.put(None)
             if kind == STOP:
@@ -181,7 +189,12 @@ class InFork:
 
     def habits(self) -> TargetHabits | None:
         """What was learnt of the target in its first profile; None where nothing is left to do."""
-        return self._habits.get()
+        learnt = self._habits.get()
+        return None if learnt is None else learnt.habits
+
+    def first_look(self) -> FirstLook | None:
+        """What the first instance of the first profile showed; None where nothing is left to do with another one."""
+        return self._first.get()
 
     def shared(self) -> AloneTask | None:
         """What is to be done with another instance of the first profile; None where nothing is."""
@@ -221,9 +234,9 @@ class Forked:
         self._thread = threading.Thread(target=self._listen, name="zconform-fork", daemon=True)
         self._pid = 0
 
-    def learnt(self, habits: TargetHabits | None) -> None:
+    def learnt(self, first: FirstLook | None) -> None:
         """Tell the copy what the first profile showed of the target; None where it has nothing to do with the others."""
-        self._down.send(HABITS, habits)
+        self._down.send(HABITS, first)
 
     def do_alone(self, shared: AloneTask) -> None:
         """Have the cases that must be alone done with another instance of the first profile."""

@@ -19,7 +19,7 @@ from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.attempt.threads import Aside, Beside
-from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
+from zenoh_harness.run.forks import AloneResults, AloneTask, FirstLook, Forked, InFork
 from zenoh_harness.run.judge.controls import was_left_out, why_none
 from zenoh_harness.run.node.facts import Ask, ask
 from zenoh_harness.run.node.health import check
@@ -161,8 +161,8 @@ class NodeRun:
     def run(self, register: Register, fork: Forked | None = None) -> None:
         """All profiles. Raises CannotGoOn when the target cannot be had, or had again; records so far are kept.
 
-        `fork` judges the profiles after the first in another process, once it is told what was learnt in the first, and the cases
-        of the first that must be alone.
+        `fork` judges the profiles after the first in another process, once it is told what was learnt in the first, and of the first
+        the vectors and the cases that must be alone.
         """
         register.withhold(self._kept_back)
         for item, why in self.plan.left_out:
@@ -191,15 +191,21 @@ class NodeRun:
         finally:
             self._let_all_go()
 
-    def run_alone(self, register: Register, shared: AloneTask) -> AloneResults:
-        """The cases of the first profile that must be alone, on an instance of their own."""
-        profile = self.profiles[0]
-        lifecycle = shared.lifecycle(self.target, profile, self._examine, self.options.told)
-        items = [item for item in self.plan.profiles[profile] if item.label in shared.labels]
+    def run_beside(self, inside: InFork, first: FirstLook) -> None:
+        """The vectors, then the cases of the first profile that must be alone, on an instance of their own."""
+        profile, records = self.profiles[0], self._records(inside.registers[0], self.profiles[0])
+        lifecycle = first.lifecycle(self.target, profile, self._examine, self.options.told)
         try:
-            return self._of(lifecycle, self._records(register, profile)).alone(items, shared.can)
+            if profile == DEFAULT:
+                self.vectors.run(lifecycle, records, self.options)
+            if (shared := inside.shared()) is not None:
+                inside.came_of_alone(self._alone(lifecycle, records, shared))
         finally:
             lifecycle.stop()
+
+    def _alone(self, lifecycle: Lifecycle, records: Records, shared: AloneTask) -> AloneResults:
+        items = [item for item in self.plan.profiles[lifecycle.profile] if item.label in shared.labels]
+        return self._of(lifecycle, records).alone(items, shared.can)
 
     @staticmethod
     def _rest_on(ground: Ground, stood: Iterable[tuple[Item, Judgement]]) -> None:
@@ -240,7 +246,7 @@ class NodeRun:
                 if not begun and self._habits is None and self._not_had[-1][1].silent:
                     return  # each further profile would cost the same patience, and end the same way
                 if begun and fork is not None and unhealthy is None and number == 1:
-                    fork.learnt(lifecycle.habits)
+                    fork.learnt(FirstLook(lifecycle.habits, lifecycle.measure))
                     self._judged(records, lifecycle, unhealthy, fork)
                     return
                 if begun and later and beside and unhealthy is None:
@@ -316,9 +322,12 @@ class NodeRun:
     def _judged(
         self, records: Records, lifecycle: Lifecycle, unhealthy: Unhealthy | None, fork: Forked | None = None
     ) -> None:
-        """All that is planned for the profile that it began in; the vectors first, since what stays up is told last."""
-        if lifecycle.profile == DEFAULT:
-            self.vectors.run(lifecycle, records, well=unhealthy is None)
+        """All that is planned for the profile that it began in; the vectors first, since what stays up is told last.
+
+        `fork` plays the vectors, if there is one.
+        """
+        if lifecycle.profile == DEFAULT and fork is None:
+            self.vectors.run(lifecycle, records, self.options, well=unhealthy is None)
         self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
 
     def _of(self, lifecycle: Lifecycle, records: Records, fork: Forked | None = None) -> ProfileRun:

@@ -228,7 +228,7 @@ class ProfileRun:
 
     def _shared(self, group: Group, alone: Sequence[Item]) -> AloneTask:
         can = Ability(group.conditions().facts)
-        return AloneTask(self.lifecycle.habits, self.lifecycle.measure, can, frozenset(item.label for item in alone))
+        return AloneTask(can, frozenset(item.label for item in alone))
 
     def _of_alone(self, group: Group, alone: Sequence[Item]) -> Iterator[Decision]:
         """What came of those that must be alone: elsewhere, or here when nothing else runs."""

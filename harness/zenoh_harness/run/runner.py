@@ -13,6 +13,7 @@ from typing import Final, Protocol, cast
 from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.judging.law import Law, all_laws
 from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_conformance.loading import uncollected
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
@@ -112,6 +113,7 @@ def reaches(reach: Reach) -> Iterator[Reach]:
         yield reach.with_options(role="client")
 
 
+@uncollected()
 def parts_of(
     reach: Reach, options: Options, cases: Iterable[Case] | None = None, laws: Iterable[type[Law]] | None = None
 ) -> list[RunPart]:
@@ -267,15 +269,14 @@ def _run_forked(parts: Sequence[NodeRun], registers: Sequence[Register]) -> None
         if habits is not None:
             first.run_later(inside.registers[0], habits)
 
-    def alone(inside: InFork) -> None:
-        shared = inside.shared()
-        if shared is not None:
-            inside.came_of_alone(first.run_alone(inside.registers[0], shared))
+    def beside(inside: InFork) -> None:
+        if (look := inside.first_look()) is not None:
+            first.run_beside(inside, look)
 
     def work(inside: InFork) -> None:
         for part in parts:
             part.options = inside.options(part.options)
-        with Beside(lambda: later(inside), first.stop), Beside(lambda: alone(inside), first.stop):
+        with Beside(lambda: later(inside), first.stop), Beside(lambda: beside(inside), first.stop):
             if others:
                 _run_here(others, inside.registers[1:])
 

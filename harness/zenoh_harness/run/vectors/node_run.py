@@ -177,7 +177,7 @@ class NodeVectors:
     """Plays vectors to the instance of a run, and records a judgement for each requirement."""
 
     def __init__(self, target: NodeTarget, options: Options, vectors: Sequence[Vector]) -> None:
-        self.target, self.options, self.vectors = target, options, vectors
+        self.target, self.vectors = target, vectors
         pinned = target.reach.options.get("profile", DEFAULT)
         self.rows = rows(options.selection, target.side) if vectors and pinned == DEFAULT else ()
 
@@ -189,13 +189,13 @@ class NodeVectors:
         """Leave out what was judged before the run was resumed."""
         self.rows = tuple(one for one in self.rows if not judged(check_of(one)))
 
-    def run(self, lifecycle: Lifecycle, records: Records, *, well: bool) -> None:
+    def run(self, lifecycle: Lifecycle, records: Records, options: Options, *, well: bool = True) -> None:
         """Play, and record; of a node that was not well from the start nothing is judged."""
         played, why = Played(), "" if well else "the node did not work from the start"
         if self.rows and well:
             try:
                 routes = forwards_value(lifecycle.node, lifecycle.habits)
-                answers, routes = self._play(lifecycle, routes=routes)
+                answers, routes = self._play(lifecycle, options, routes=routes)
                 played = Played.of(answers, routes=routes)
             except CannotGoOn as stopped:
                 why = stopped.what
@@ -203,18 +203,18 @@ class NodeVectors:
             row = judge_row(requirement, played)
             cause = why if why and row.verdict is Verdict.NOT_OBSERVED else row.cause
             records.vectors(check_of(requirement), requirement, row.verdict, cause, row.reading, row.details)
-            self.options.advance(1, check_of(requirement))
+            options.advance(1, check_of(requirement))
 
-    def _play(self, lifecycle: Lifecycle, *, routes: bool) -> tuple[Answers, bool]:
+    def _play(self, lifecycle: Lifecycle, options: Options, *, routes: bool) -> tuple[Answers, bool]:
         """Return what the node did, and whether a second session could look at it."""
         deadline = Deadline.after(PATIENCE)
-        if self.options.allowance.left < inf:
-            deadline = deadline.or_sooner(self.options.allowance.left)
+        if options.allowance.left < inf:
+            deadline = deadline.or_sooner(options.allowance.left)
 
         @contextmanager
         def scene(number: int) -> Iterator[Scene]:
             node = lifecycle.node
-            stage = Stage(node, requirement="", label=f"vectors {number}", seed=self.options.seed, deadline=deadline)
+            stage = Stage(node, requirement="", label=f"vectors {number}", seed=options.seed, deadline=deadline)
             try:
                 yield stage
             finally:
@@ -239,7 +239,7 @@ class NodeVectors:
             revive=revive,
             exchanged=frozenset(noticing_vectors(set(self.rows))),
         )
-        chosen = choose_vectors(self.vectors, self.rows, self.options.depth)
+        chosen = choose_vectors(self.vectors, self.rows, options.depth)
         with suppress(Overtime):
             return player.play(chosen, self.vectors), player.routes
         return (), player.routes
