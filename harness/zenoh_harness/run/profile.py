@@ -92,7 +92,7 @@ class ProfileRun:
 
     def _close(self, instances: Instances, unhealthy: Unhealthy | None) -> None:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
-        if self.written is not None:
+        if self.written is not None and self.written.rows:
             self.records.written(self.written, self.laws, instances.first.law_results)
             self.options.advance(len(self.written.rows), WRITTEN)
         self.records.note_lost_message(instances.lost_messages, instances.first.law_results.asked + instances.looks)
