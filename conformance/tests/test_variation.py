@@ -38,6 +38,8 @@ FROZEN = {
     ("routing-varied/a-declaration-is-told-in-any-circumstances", 2): (51, "190927405f83"),
     ("routing-varied/a-publication-comes-in-any-circumstances", 2): (113, "0a65712cba82"),
     ("routing-varied/a-query-is-answered-in-any-circumstances", 2): (111, "6d9fbc9097c4"),
+    ("session-varied/a-chain-comes-whole-in-any-circumstances", 1): (31, "b3f34d4a13ec"),
+    ("session-varied/a-chain-with-a-hole-is-discarded-in-any-circumstances", 1): (28, "286f1c1e5096"),
 }
 """A case and an edition to how many rows it had at depth full, and their hash.
 

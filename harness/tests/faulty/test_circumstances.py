@@ -13,6 +13,7 @@ from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.variation import coverage_of
 from zenoh_harness.cli import main
 from zenoh_harness.faulty import FaultyNode
+from zenoh_harness.faulty.chains import LosesAChain
 from zenoh_harness.faulty.circumstances import LosesSomewhere
 from zenoh_harness.faulty.handshakes import WrongSomewhere
 from zenoh_harness.faulty.table import provoke
@@ -22,6 +23,8 @@ WRONG_ONCE = [node for node in BY_RULE.values() if issubclass(node.node, LosesSo
 """A node for each kind of message, dimension and value."""
 WRONG_HANDSHAKES = [node for node in BY_RULE.values() if issubclass(node.node, WrongSomewhere)]
 """A node for each fault in a handshake, dimension and value."""
+WRONG_CHAINS = [node for node in BY_RULE.values() if issubclass(node.node, LosesAChain)]
+"""A node for each fault in a chain of fragments, dimension and value."""
 SPREAD = 12
 """A short run takes one in so many; each is among the soak tests of the table."""
 VARIED = [case for case in all_cases().values() if case.varies]
@@ -55,6 +58,11 @@ def test_a_responder_that_is_wrong_in_one_circumstance_is_seen_and_the_circumsta
     names = [f", only {dimension.says.format(value)}"] + [f", {AFTER_OTHERS}"] * (dimension is BEFORE)
 
     assert seen_at_full(node).cause.endswith(tuple(names))
+
+
+@pytest.mark.parametrize("node", WRONG_CHAINS[:: SPREAD // 3], ids=lambda node: node.name)
+def test_a_router_that_is_wrong_about_a_chain_in_one_circumstance_is_seen(node: FaultyNode) -> None:
+    assert seen_at_full(node).reached
 
 
 @pytest.mark.parametrize("case", VARIED, ids=lambda case: case.id)

@@ -94,7 +94,7 @@ def _kind(message: Any) -> str:
     return "err" if isinstance(body, Err) else "del" if type(body).__name__ == "Del" else "put"
 
 
-def _terms(link: Any) -> set[str]:
+def find_terms(link: Any) -> set[str]:
     syn = link.theirs
     found = {"S=0"} if syn.resolution is None else {"numbers of 8 bits"} if not syn.resolution & 3 else set()
     return found | ({"a batch of 512 bytes"} if syn.batch_size == 512 else set())
@@ -130,7 +130,7 @@ SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     SIZE.name: lambda hop, value: _size(hop.message) >= (value - 1000 if value == FULL else value),
     RECEIVERS.name: lambda hop, value: hop.place >= value,
     PAST.name: lambda hop, value: value in _past(hop),
-    TERMS.name: lambda hop, value: value in _terms(hop.source),
+    TERMS.name: lambda hop, value: value in find_terms(hop.source),
     PACKING.name: lambda hop, value: hop.node.packed,
     MEANWHILE.name: lambda hop, value: value in _past(hop),
 }
