@@ -209,6 +209,7 @@ class LiveWorker:
         if sure and (paths := odd_paths(made[-1])):
             self._spared[paths] += 1
         name = id_of(symptom)
+        self.trial.known.add(symptom.key)
         if name in self._known:
             self._again(name)
             return

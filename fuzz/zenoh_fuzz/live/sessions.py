@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from typing import Any, Final
@@ -41,6 +42,8 @@ PATIENCE: Final = 1.0
 """Seconds within which a target answers."""
 GLANCE: Final = 0.002
 """Seconds between two looks at the other links while one is waited for."""
+LOOK: Final = 0.1
+"""Seconds of silence between two looks at the target's output."""
 ENDING: Final = 0.05
 """Seconds in which a target may refuse what it got before OPEN."""
 LANES: Final = tuple((reliable, priority) for priority in range(1, 8) for reliable in (True, False))
@@ -51,8 +54,11 @@ _ZIDS = count(1)
 class OurSessions:
     """The links of ours to one node, by name."""
 
-    def __init__(self, node: NodeInstance, role: WhatAmI = WhatAmI.CLIENT) -> None:
-        self.node, self.role = node, role
+    def __init__(
+        self, node: NodeInstance, role: WhatAmI = WhatAmI.CLIENT, has_panicked: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`has_panicked`: whether the target has, so that nothing more is waited for."""
+        self.node, self.role, self.has_panicked = node, role, has_panicked
         self.recorder = Recorder()
         self.live: dict[str, Dialogue] = {}
         self.odd: set[str] = set()
@@ -169,8 +175,13 @@ class OurSessions:
     def wait_for(self, link: str, holds: Any) -> bool:
         """Pump until a condition holds, the link ends, or time is over. Returns whether it holds."""
         us, until = self.live[link], time.monotonic() + scaled(PATIENCE)
+        look = time.monotonic() + LOOK
         while True:
             self.pump()
+            if time.monotonic() >= look:
+                look = time.monotonic() + LOOK
+                if self.has_panicked():
+                    return bool(holds())
             if holds() or us.is_over or time.monotonic() >= until:
                 return bool(holds())
             if (event := us.wire.receive(GLANCE)) is not None:

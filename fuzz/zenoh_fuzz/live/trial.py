@@ -74,6 +74,8 @@ class Trial:
         """`fresh`: each input gets sessions of its own."""
         self.target, self.role, self.fresh = target, role, fresh
         self.starts = 0
+        self.known: set[tuple[str, str]] = set()
+        """Symptoms whose panics need no further look at the target's health."""
         self._node: NodeInstance | None = None
         self._budget = Budget(calm=0.0)
         self._first: Usage | None = None
@@ -104,7 +106,7 @@ class Trial:
         `brief`: once the target has panicked, its health does not matter.
         """
         outcome = BatchResult()
-        sessions = OurSessions(self.node, self.role)
+        sessions = OurSessions(self.node, self.role, lambda: self._panic() is not None)
         bystanders = Bystanders(sessions)
         cause = bystanders.look()
         for one in inputs if not cause else ():
@@ -120,8 +122,8 @@ class Trial:
         if outcome.symptom is None:
             cause = cause or bystanders.look(_keys(inputs[: outcome.performed]))
             sessions.leave()
-            outcome.symptom = self._panic_symptom() if brief else None
-            outcome.symptom = outcome.symptom or self._examine(cause)
+            seen = self._panic_symptom()
+            outcome.symptom = seen if seen and (brief or seen.key in self.known) else self._examine(cause)
         if outcome.symptom is not None:
             self.stop()
         return outcome
@@ -141,7 +143,7 @@ class Trial:
         if self._dead():
             return self._death()
         if (silent or any(sessions.live[link].is_over for link in links)) and (symptom := self._panic_symptom()):
-            return symptom if brief else self._examine("") or symptom
+            return symptom if brief or symptom.key in self.known else self._examine("") or symptom
         if lawful and silent and not sessions.odd & set(silent):
             return self._loss(sessions, silent)
         for link in silent:
