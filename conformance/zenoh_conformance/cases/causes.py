@@ -78,6 +78,8 @@ def _traits(one: Judgement) -> Iterator[Trait]:
     kind = "ours" if one.verdict.is_ours else "grave" if one.verdict.is_grave else "deviation"
     if kind != "deviation":
         yield kind, words_of(_ATTEMPTS.sub("", one.cause))
+        if one.verdict.is_stuck and (closed := _CLOSED.search(one.cause)):
+            yield "closed", closed[1]
         return
     was = found(one)
     yield "requirement", one.key.requirement
@@ -128,12 +130,13 @@ _CLOSED: Final = re.compile(r"Close\((?!GENERIC|INVALID)(\w+)")
 """A CLOSE with a reason that says more than that something is wrong."""
 _ROUTING: Final = "routing-plain"
 """The area whose checks need nothing but that messages are passed on; those of another share a circumstance."""
+_ENDS: Final = ("link ", "Close(", "end")
 _LOSSES: Final = ("silence", "link ", "Close(", "undecodable bytes", "DecodeError")
 
 
 def is_loss(was: Mapping[str, Any]) -> bool:
-    """Whether a finding says only that what was awaited did not come, and not what came in its place."""
-    return str(was.get("got", "")).startswith(_LOSSES)
+    """Whether a finding says only that what was awaited did not come, and not what came in its place, or what is wrong in a field."""
+    return str(was.get("got", "")).startswith(_LOSSES) and not is_field(str(was.get("path", "")))
 
 
 def is_field(path: str) -> bool:
@@ -186,8 +189,10 @@ def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement
 
 
 def _is_told_by(was: Mapping[str, Any], path: str) -> bool:
-    """Whether a message with a wrong field at `path` may be what a check missed, or what it found to be wrong."""
+    """Whether a message with a wrong field at `path` may be what a check missed, or what it found to be wrong; a wrong CLOSE, its end."""
     kind, awaited = path.partition(".")[0], _kind_awaited(was)
+    if kind == "close":
+        return str(was.get("got", "")).startswith(_ENDS)
     if is_loss(was):
         return kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH
     return kind == awaited or (not awaited and kind in _FORWARDED)

@@ -55,11 +55,15 @@ class _Reasons(Handshake):
 SHORTEST = 0.05
 """Seconds within which no node gives a handshake up: the shortest patience of a known implementation is 0.1 s (zenoh-pico)."""
 
+NEARLY = 0.9
+"""The share of a lease after which it may count as over: clocks differ."""
+
 
 @law("close/expired-lease-is-expired")
 class ExpiredNeedsALease(_Reasons):
     """A node does not refuse a message of a handshake with EXPIRED: no lease runs yet. A node that gives up a handshake which has
-    taken too long may say EXPIRED: no page gives that a reason."""
+    taken too long may say EXPIRED: no page gives that a reason. In a session no lease is over before the smaller of both is, from the
+    OPEN of the other side on; an expired link may end the others of its session."""
 
     spoke: dict[Side, float]
     """When each side said something last; when the link was opened, if it has said nothing."""
@@ -82,12 +86,28 @@ class ExpiredNeedsALease(_Reasons):
     def on_close(self, seen: Seen, close: Close) -> None:
         if self.is_echo(seen, close):
             return
-        if self.watched and self.init_syn is not None and self.open_ack is None:
+        if self.open_syn is not None and self.open_ack is not None:
+            self._judge_session(seen, close)
+        elif self.watched and self.init_syn is not None and self.open_ack is None:
             self.subject(seen)
             waited = seen.time - self.spoke.get(seen.sender, seen.time) > SHORTEST
             right = waited or close.reason != reason_code("EXPIRED")
             expected, got = "a reason that can hold", "EXPIRED in a handshake"
             self.require(right, at=seen, path="close.reason", expected=expected, got=got)
+
+    def _judge_session(self, seen: Seen, close: Close) -> None:
+        if not self.watched or self.agreed("MultiLink") or close.reason != reason_code("EXPIRED"):
+            return
+        assert self.open_syn is not None and self.open_ack is not None
+        self.subject(seen)
+        lease = min(map(seconds, (self.open_syn, self.open_ack)))
+        over = seen.time - self.spoke.get(seen.sender.other, seen.time) >= NEARLY * lease
+        self.require(over, at=seen, path="close.reason", expected="a lease that is over", got="Close(EXPIRED) before")
+
+
+def seconds(open_: Open) -> float:
+    """The lease that an OPEN states, in seconds."""
+    return open_.lease * (1 if open_.lease_in_seconds else 0.001)
 
 
 @law("close/own-zid-is-connection-to-self")

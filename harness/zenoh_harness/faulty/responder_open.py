@@ -124,6 +124,13 @@ fault(
     },
 )
 fault(
+    "counts-leases-as-milliseconds",
+    "Counts every lease in milliseconds, whatever T says: a session of ten seconds is over after ten milliseconds.",
+    lease_of=lambda node, link: min(link.their_open.lease, node.config.lease_ms) / 1000,
+    caught_by="law/expired-needs-a-lease",
+    also={"*": "sessions end while they are at work"},
+)
+fault(
     "opens-and-does-nothing",
     "Completes the handshake and ignores all traffic after it.",
     on_session=lambda: None,
