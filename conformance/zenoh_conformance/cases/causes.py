@@ -69,7 +69,7 @@ def by_cause(judgements: Sequence[Judgement]) -> Iterable[list[Judgement]]:
 
 def _pairs(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
     """Judgements of one cause that have no trait in common."""
-    for joins in (_in_one_conversation, _by_one_message, _by_a_declaration, _by_plain_sessions):
+    for joins in (_in_one_conversation, _by_one_message, _by_a_declaration, _by_a_lost_query, _by_plain_sessions):
         yield from joins(judgements)
 
 
@@ -104,7 +104,7 @@ def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
     if unread := _UNREAD.match(got):
         yield "field", unread[1]
     elif is_field(path):
-        yield "field", path
+        yield from _traits_of_field(path, got)
     elif expected.startswith(_REFUSALS):
         yield ("unrefused", got) if got.startswith("link ") else ("unrefused", path, got, *_reason(expected, got))
     elif got:
@@ -121,6 +121,14 @@ def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
 def _reason(expected: str, got: str) -> tuple[str, ...]:
     """The CLOSE that is required where silence came: a target that lacks two checks goes on in silence after both of their inputs."""
     return (expected,) if got == "silence" and expected.startswith("Close(") else ()
+
+
+def _traits_of_field(path: str, got: str) -> Iterator[Trait]:
+    """A field; of what is forwarded, the field in whatever body, and that the extensions of a kind of message are lost."""
+    kind, name = path.partition(".")[0], path.rpartition(".")[2]
+    yield "field", path
+    if kind in _FORWARDED:
+        yield ("field lost", kind) if got == "none" and ".exts." in path else ("field", kind, name)
 
 
 _ANY_STEP: Final = ("the session works", "fence", "stage ", "lawful traffic")
@@ -167,6 +175,10 @@ def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judg
 
 _AWAITED: Final = re.compile(r"(?:one |no )?(Push|Request|Response|ResponseFinal|Declare|D_?[A-Z]\w*)\b")
 """How what is expected begins where a message of a session is awaited."""
+_TAKEN_BACK: Final = "taken back"
+"""How what is expected ends where a declaration is to be withdrawn."""
+CHOICE: Final = "to whom"
+"""The step at which a check looks who was asked: a query that is lost looks like another choice."""
 _DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE|TOKEN)\b", re.IGNORECASE)
 _TELLS_WHICH: Final = ("key", "kind", "parameters", "interest_id", "id")
 """The fields by which a check knows the message that it awaits: one in which they are wrong is not the awaited one."""
@@ -189,12 +201,14 @@ def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement
 
 
 def _is_told_by(was: Mapping[str, Any], path: str) -> bool:
-    """Whether a message with a wrong field at `path` may be what a check missed, or what it found to be wrong; a wrong CLOSE, its end."""
+    """Whether a message with a wrong field at `path` may be what a check missed or found to be wrong; a wrong CLOSE is the end."""
     kind, awaited = path.partition(".")[0], _kind_awaited(was)
     if kind == "close":
         return str(was.get("got", "")).startswith(_ENDS)
     if is_loss(was):
-        return kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH
+        return kind == "batch" or (kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH)
+    if kind == "frame" and not awaited:
+        return path.endswith(".qos") and "priority" in str(was.get("expected", ""))
     return kind == awaited or (not awaited and kind in _FORWARDED)
 
 
@@ -210,6 +224,14 @@ def _by_a_declaration(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgeme
         yield from ((named[0], one) for one in lost if one in named or found(one).get("expected") == "Declare")
 
 
+def _by_a_lost_query(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
+    """Queries that do not reach a queryable, and another choice of those that are asked."""
+    lost = [one for one in judgements if is_loss(found(one)) and _kind_awaited(found(one)) == "request"]
+    for one in judgements:
+        if found(one).get("path") == CHOICE and lost:
+            yield lost[0], one
+
+
 def _by_plain_sessions(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
     """What even a plain session misses, and all that is missed in the same role; a field that cannot be read explains itself."""
     lost = [one for one in judgements if is_loss(found(one)) and not one.verdict.is_grave]
@@ -219,7 +241,10 @@ def _by_plain_sessions(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgem
 
 def _kind_awaited(was: Mapping[str, Any]) -> str:
     """The kind of message that a check awaited; empty if it expected something else."""
-    awaited = _AWAITED.match(str(was.get("expected", "")))
+    expected = str(was.get("expected", ""))
+    if expected.endswith(_TAKEN_BACK):
+        return "declare"
+    awaited = _AWAITED.match(expected)
     if awaited is None:
         return ""
     return "declare" if awaited[1].startswith("D") else _in_snake_case(awaited[1])

@@ -17,7 +17,7 @@ from typing import Any, Final
 from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
 
 from .case import all_cases
-from .causes import A_SESSION, OF_A_QUERY, PLAIN, by_cause, found, is_field, is_loss, is_own, vectors_of
+from .causes import A_SESSION, CHOICE, OF_A_QUERY, PLAIN, by_cause, found, is_field, is_loss, is_own, vectors_of
 
 _STAGES: Final = (("stage init", "init."), ("stage open", "open."))
 """How the step or the field of a finding begins, by stage of the handshake."""
@@ -167,11 +167,11 @@ def _only_there(group: Sequence[Judgement], told: Collection[tuple[str, Any]]) -
 def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
     """What of the requirements in which a fault shows is the one that it breaks.
 
-    Before all that of a check which says what is wrong, and not only that something did not come; one that names the field; one that a
-    check is about, and not a step on its way; the earliest step of a plain session; what other checks rest on; what shows most often;
-    what covers most of the vectors that a node took wrongly.
+    Before all that of a check which says what is wrong, and not only that something did not come, or that others were asked; one that
+    names the field; one that a check is about, and not a step on its way; the earliest step of a plain session; what other checks rest
+    on; what shows most often; what covers most of the vectors that a node took wrongly.
     """
-    direct = [one for one in group if not is_loss(found(one))]
+    direct = [one for one in group if not is_loss(found(one)) and found(one).get("path") != CHOICE]
     named = any(is_field(str(found(one).get("path", ""))) for one in direct)
     own = [one for one in group if is_own(one)]
     return (
