@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from zenoh_conformance.messages import Init
 from zenoh_conformance.primitives import WireExpr
@@ -33,8 +33,15 @@ def shown_rows(seen: Seen) -> Iterator[str]:
     """Yield the requirements whose layout a message shows, those of the messages inside it not included."""
     if isinstance(seen.message, Exception | bytes):
         return
+    declaration = registry.of(type(seen.message))
+    yield from _rows_of(declaration).always
+    yield from _other_rows(seen, declaration)
+
+
+def _other_rows(seen: Seen, declaration: Declaration) -> Iterator[str]:
+    """Yield the rows that not every message of its kind shows."""
     message = seen.message
-    for row, shows in _rows_of(registry.of(type(message))):
+    for row, shows in _rows_of(declaration).sometimes:
         if shows(message):
             yield row
     for row in _layouts().get((*map(kind_of, seen.around), kind_of(message))[-2:], ()):
@@ -46,12 +53,26 @@ class RowCount:
 
     def __init__(self, side: Side) -> None:
         """Begin with none."""
-        self.side, self.rows = side, Counter[str]()
+        self.side = side
+        self._kinds: Counter[Declaration] = Counter()
+        """Messages, for the rows that each one of its kind shows."""
+        self._others: Counter[str] = Counter()
 
     def __call__(self, seen: Seen) -> None:
         """Count the rows of one message."""
-        if seen.sender is self.side:
-            self.rows.update(shown_rows(seen))
+        if seen.sender is self.side and not isinstance(seen.message, Exception | bytes):
+            declaration = registry.of(type(seen.message))
+            self._kinds[declaration] += 1
+            self._others.update(_other_rows(seen, declaration))
+
+    @property
+    def rows(self) -> Counter[str]:
+        """Requirement to how often its row was written."""
+        counts = self._others.copy()
+        for declaration, times in self._kinds.items():
+            for row in _rows_of(declaration).always:
+                counts[row] += times
+        return counts
 
 
 def mask_of(bits: str) -> int:
@@ -60,14 +81,28 @@ def mask_of(bits: str) -> int:
     return sum(1 << bit for bit in range(int(low or high), int(high) + 1))
 
 
+class Rows(NamedTuple):
+    """The rows of one kind of message."""
+
+    always: tuple[str, ...]
+    sometimes: tuple[tuple[str, Shows], ...]
+
+
 @cache
-def _rows_of(declaration: Declaration) -> tuple[tuple[str, Shows], ...]:
+def _rows_of(declaration: Declaration) -> Rows:
     rows = ((one, one.fact) for one in requirements().values() if one.fact is not None and one.binds != "receiver")
-    return tuple(
+    found = [
         (requirement.id, shows)
         for requirement, fact in rows
         if is_of(fact, declaration) and (shows := _shows(fact, declaration)) is not None
-    ) + tuple((row, shows) for row, shows in PRIMITIVES.items())
+    ]
+    found += PRIMITIVES.items()
+    always = tuple(row for row, shows in found if shows is _always)
+    return Rows(always, tuple((row, shows) for row, shows in found if shows is not _always))
+
+
+def _always(_message: Any) -> bool:
+    return True
 
 
 def is_of(fact: Fact, declaration: Declaration) -> bool:
@@ -95,7 +130,7 @@ def ext_and_field(fact: Fact) -> tuple[str, str]:
 
 def _shows(fact: Fact, declaration: Declaration) -> Shows | None:
     if fact.fact in ALWAYS:
-        return lambda _message: True
+        return _always
     if fact.fact == "flag":
         return _flag(fact, declaration)
     ext, name = ext_and_field(fact)
@@ -127,7 +162,7 @@ def _flag(fact: Fact, declaration: Declaration) -> Shows | None:
         if field.presence is not None and field.presence.what == fact.flag:
             how, name = field.presence.how, field.name
             if how == "bits":
-                return lambda _message: True
+                return _always
             return lambda message: (got := getattr(message, name)) is not None and got is not False
     return None
 
@@ -179,8 +214,8 @@ def _has_extensions(message: Any) -> bool:
 
 
 PRIMITIVES: Final[dict[str, Shows]] = {
-    "primitives/header-id": lambda _message: True,
-    "primitives/header-flags": lambda _message: True,
+    "primitives/header-id": _always,
+    "primitives/header-flags": _always,
     "primitives/header-z": _has_extensions,
     "primitives/zid-length": lambda message: isinstance(message, Init),
     "primitives/zid-byte-order": lambda message: isinstance(message, Init),
