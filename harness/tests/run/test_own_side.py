@@ -37,6 +37,7 @@ ON_OTHERS = {
     ("initiator-extensions/odd-extensions-of-init-ack-are-followed-or-refused", "law/qos-needs-both"),
     ("initiator-extensions/an-unknown-mandatory-extension-of-open-ack-is-refused", "law/no-data-before-open"),
     ("initiator-fields/an-open-ack-that-is-cut-is-refused", "law/no-data-before-open"),
+    ("initiator-open-ack/nothing-but-open-ack-activates", "law/lease-proposed-by-both"),
     ("initiator-open-ack/nothing-but-open-ack-activates", "law/no-data-before-open"),
 }
 """

@@ -120,6 +120,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue], Sendable]] = {
     parameters=grid(what=tuple(OTHER_ANSWERS)),
     breaks=(
         "law/handshake-messages-in-order",
+        "law/lease-proposed-by-both",
         "law/no-challenge-round",
         "law/no-data-before-open",
         "law/open-ack-answers-open-syn",
