@@ -19,8 +19,6 @@ KINDS = {"c": ((0, 1, 2, 3, 4), (5, None)), "java": ((2, 1, 2), (5, None)), "pyt
 SKIPPED = {("java", 4), ("java", 5), ("python", 9), ("c", 3), ("python", 3), ("python", 8)}
 """Streams and keys are no inputs of this oracle; the order of extensions and the length of integers are free to a codec."""
 
-pytestmark = pytest.mark.spread
-
 
 @cache
 def known_inputs(language):
