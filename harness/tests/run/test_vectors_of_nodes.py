@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -107,3 +108,18 @@ def test_a_run_records_one_judgement_for_a_requirement(tmp_path):
     mine = [one for one in ran.judgements if one.key.check == f"vectors/{ROW}"]
     assert [(one.verdict, one.key.requirement, one.details["by"]) for one in mine] == [(Verdict.PASS, ROW, "node")]
     assert read(tmp_path / RESULTS).footer.pending == ()
+
+
+def test_a_run_that_is_resumed_plays_what_it_would_have_played(tmp_path, monkeypatch):
+    """A row may rest on a vector that is played for another row, and that row may be judged already."""
+    options = Options(out=tmp_path, depth="quick")
+    part = parts_of(parse("reference?role=router&as=responder"), options)[0]
+    chosen = []
+    monkeypatch.setattr(node_run, "choose_vectors", lambda _vectors, rows, _depth: chosen.append(set(rows)) or ())
+    with part.target.start() as node:
+        lifecycle = SimpleNamespace(node=node)
+        part.vectors._play(lifecycle, routes=True)
+        part.vectors.leave_out(lambda label: ROW not in label)
+        part.vectors._play(lifecycle, routes=True)
+    assert len(part.vectors.rows) == 1
+    assert chosen[0] == chosen[1]

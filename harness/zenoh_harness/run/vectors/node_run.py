@@ -180,6 +180,8 @@ class NodeVectors:
         self.target, self.vectors = target, vectors
         pinned = target.reach.options.get("profile", DEFAULT)
         self.rows = rows(options.selection, target.side) if vectors and pinned == DEFAULT else ()
+        self._all_rows = self.rows
+        """Also those that were judged before the run was resumed: what is played for one row shows what others rest on."""
 
     def planned(self) -> Iterator[str]:
         """The labels of the checks."""
@@ -237,9 +239,9 @@ class NodeVectors:
             routes=routes,
             profile=lifecycle.node.profile,
             revive=revive,
-            exchanged=frozenset(noticing_vectors(set(self.rows))),
+            exchanged=frozenset(noticing_vectors(set(self._all_rows))),
         )
-        chosen = choose_vectors(self.vectors, self.rows, options.depth)
+        chosen = choose_vectors(self.vectors, self._all_rows, options.depth)
         with suppress(Overtime):
             return player.play(chosen, self.vectors), player.routes
         return (), player.routes
