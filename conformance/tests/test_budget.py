@@ -18,16 +18,14 @@ from zenoh_conformance.talking.budget import (
     DECODING,
     FEW,
     LARGE,
-    LATE_BYTES,
-    LATE_READS,
     MESSAGES,
     TOGETHER,
     UNPACKED,
     Budgets,
     ReadBudget,
-    Wait,
 )
 from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.patience import LATE_BYTES, LATE_READS, Patience, Wait, longer, share
 
 
 class Flood:
@@ -144,13 +142,45 @@ def test_a_check_on_a_target_that_spent_three_budgets_gets_a_small_one(overruns,
 
 
 def test_what_may_have_come_in_time_is_read_after_the_deadline():
-    budget, wait = ReadBudget(), Wait(1.0)
+    budget, wait = ReadBudget(), Wait(0.0, 1.0)
     assert not wait.is_over(0.9, budget)
     assert not wait.is_over(1.0, budget)
     budget.bytes += LATE_BYTES
     assert not wait.is_over(1.1, budget)
     budget.bytes += 1
     assert wait.is_over(1.1, budget)
+
+
+@pytest.mark.parametrize(
+    ("held_up", "due"),
+    [([0.0], 1.0), ([0.5, 0.5], 1.5), ([0.5, 0.75, 0.75], 1.75), ([9.0], 5.0), ([float("inf")], 5.0)],
+)
+def test_a_wait_moves_by_what_the_target_could_not_run(held_up, due):
+    asked = []
+
+    def held(since):
+        asked.append(since)
+        return held_up[len(asked) - 1]
+
+    budget, wait = ReadBudget(), Wait(10.0, Patience(5.0, 1.0), held)
+    budget.reads = 1
+    while not wait.moves(wait.due) or wait.due < 15.0:
+        if len(asked) == len(held_up):
+            break
+    assert wait.due == 10.0 + due
+    assert set(asked) == {10.0}
+    assert not wait.is_over(wait.due - 0.01, budget)
+
+
+def test_a_plain_number_of_seconds_never_moves():
+    wait = Wait(0.0, 2.0, lambda _since: 1 / 0)
+    assert not wait.moves(2.0)
+    assert wait.due == 2.0
+
+
+def test_a_part_of_a_patience_and_the_longest_are_patiences():
+    half, most = share(Patience(4.0, 1.0), 0.5), longer(Patience(4.0, 1.0), 3.0)
+    assert (half, half.calm, most, most.calm) == (2.0, 0.5, 4.0, 3.0)
 
 
 def test_what_we_sent_may_come_back_to_each_of_our_sessions():

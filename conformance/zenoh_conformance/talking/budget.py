@@ -35,7 +35,7 @@ DECODING: Final = 2
 """... so many at a time: a batch of 64 kB may be 60,000 values, twenty megabytes in memory."""
 KEPT: Final = 1 << 12
 """Bytes of the target that are kept as evidence of a check whose budget it spent."""
-TOGETHER: Final = 4
+TOGETHER: Final = 2
 """How many whole budgets the checks that run at the same time may hold, all together."""
 
 RETURNS: Final = 16
@@ -52,11 +52,6 @@ UNASKED: Final = "that nobody asked for"
 
 LOOK: Final = 32
 """Messages between two looks at the budget."""
-
-LATE_BYTES: Final = 1 << 20
-LATE_MESSAGES: Final = 1_000
-LATE_READS: Final = 200
-"""What a wait still reads after its deadline: it may have arrived in time, on a busy machine."""
 
 
 @dataclass(slots=True, eq=False)
@@ -133,22 +128,3 @@ def _count(number: int) -> str:
         if number >= size and not number % size:
             return f"{number // size}{letter}"
     return str(number)
-
-
-@dataclass(slots=True)
-class Wait:
-    """One wait: it ends at its deadline, or when little more than what can have arrived by then was read."""
-
-    deadline: float
-    _late: tuple[int, int, int] | None = None
-    """Bytes, messages and reads when the deadline had passed."""
-
-    def is_over(self, now: float, budget: ReadBudget) -> bool:
-        """Return whether nothing more is to be read."""
-        if now < self.deadline:
-            return False
-        count = budget.bytes, budget.messages, budget.reads
-        if self._late is None:
-            self._late = count
-        since = (now - then for now, then in zip(count, self._late, strict=True))
-        return any(more > most for more, most in zip(since, (LATE_BYTES, LATE_MESSAGES, LATE_READS), strict=True))

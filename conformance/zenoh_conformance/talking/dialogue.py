@@ -30,8 +30,9 @@ from zenoh_conformance.reading.kinds import (
     reason_name,
 )
 
-from .budget import LARGE, LOOK, Wait
+from .budget import LARGE, LOOK
 from .fences import BY_QUERY, PASSES
+from .patience import Wait
 from .refusal import Refusal, reach, refusals
 from .scene import Wire
 from .silences import Silences
@@ -84,7 +85,7 @@ class Dialogue(Speaker):
         return self._next(self._wait(within), silent=silent)
 
     def _wait(self, within: float | None) -> Wait:
-        return Wait(self.wire.now() + (self.unit if within is None else within))
+        return Wait(self.wire.now(), self.unit if within is None else within, lambda since: self.wire.held_up(since))
 
     def _next(self, wait: Wait, *, silent: bool) -> Seen | None:
         kept = [us for us in self.beside_us if us.my_open is not None and not us.left and us is not self] + [self] * (
@@ -92,10 +93,10 @@ class Dialogue(Speaker):
         )
         while not self._unread and self.ended is None and not wait.is_over(self.wire.now(), self.budget):
             pause = min((us.due - us.wire.now() for us in kept), default=inf)
-            event = self.wire.receive(max(0.0, min(wait.deadline - self.wire.now(), pause)))
+            event = self.wire.receive(max(0.0, min(wait.due - self.wire.now(), pause)))
             if event is not None:
                 self._take(event)
-            elif sum(us.keep_alive() for us in kept) == 0:
+            elif sum(us.keep_alive() for us in kept) == 0 and not wait.moves(self.wire.now()):
                 break
         return self._unread.popleft() if self._unread else None
 
@@ -134,7 +135,7 @@ class Dialogue(Speaker):
         """Say nothing for so many seconds; what comes stays to be read."""
         wait = self._wait(within)
         while self.ended is None and not wait.is_over(self.wire.now(), self.budget):
-            event = self.wire.receive(max(0.0, wait.deadline - self.wire.now()))
+            event = self.wire.receive(max(0.0, wait.due - self.wire.now()))
             if event is None:
                 return
             self._take(event)

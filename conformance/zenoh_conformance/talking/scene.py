@@ -59,6 +59,9 @@ class Wire(Protocol):
         An `eof` or `reset` is told once; after it there is None at once.
         """
 
+    def held_up(self, since: float) -> float:
+        """Seconds for which the target could not run since a time of `now`; infinite where that cannot be seen."""
+
     def finish(self) -> None:
         """Send no more (FIN), go on reading."""
 

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from .patience import share
+
 IN_VAIN: Final = 3
 """Waits of the whole patience that were all in vain, after which a target is not expected to say it at all."""
 
@@ -23,7 +25,7 @@ class Silences:
     def patience(self, unit: float, expected: str) -> float:
         """Seconds to wait for it: `unit`, or a share of that where it never came, however often it was waited for."""
         lost = expected not in self.came and self.in_vain[expected] >= IN_VAIN
-        return unit * BRIEF if lost else unit
+        return share(unit, BRIEF) if lost else unit
 
     def note(self, expected: str, *, came: bool) -> None:
         """Note how one wait ended: what is expected came, or there was silence until patience was over."""

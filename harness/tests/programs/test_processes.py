@@ -13,7 +13,7 @@ import pytest
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
-from zenoh_harness.programs.processes import starved
+from zenoh_harness.programs.starvation import Starvation
 
 
 def soon():
@@ -192,7 +192,6 @@ def test_a_program_inherits_nothing_but_its_standard_streams(interactive):
 OWNER = """
 import os, sys
 from zenoh_harness.programs import processes
-from zenoh_harness.programs.processes import starved
 code = "import os, signal\\nif not os.fork(): os.setsid()\\nos.write(1, b'%d\\\\n' % os.getpid())\\nsignal.pause()"
 program = processes.start([sys.executable, "-I", "-S", "-u", "-c", code], interactive=True)
 pids = [program.stdout.readline().decode().strip() for _ in "ab"]
@@ -286,13 +285,14 @@ def test_what_has_no_processor_is_seen_to_wait_for_one():
     core = {min(os.sched_getaffinity(0))}
     busy = [sys.executable, "-c", f"import os; os.sched_setaffinity(0, {core})\nwhile True: pass"]
     programs = [subprocess.Popen(busy) for _ in range(3)]
+    starvation = Starvation(programs[0].pid)
     try:
         deadline = Deadline.after(60)
-        while starved(programs[0].pid) < 0.1 and not deadline.passed:
+        while starvation.since(0.0) < 0.1 and not deadline.passed:
             programs[0].poll()
-        assert starved(programs[0].pid) >= 0.1
+        assert starvation.since(0.0) >= 0.1
     finally:
         for program in programs:
             program.kill()
             program.wait()
-    assert starved(programs[0].pid) == 0.0
+    assert Starvation(programs[0].pid).since(0.0) == 0.0

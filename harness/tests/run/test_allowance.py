@@ -6,9 +6,11 @@ import pytest
 from run_fakes import World
 
 from zenoh_conformance.cases.case import grid
+from zenoh_conformance.judging.finding import KEPT_WAITING
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
+from zenoh_harness.run import profile
 from zenoh_harness.run.plan.allowance import Allowance, in_rounds, seconds_of
 from zenoh_harness.run.plan.plan import Item
 
@@ -54,3 +56,34 @@ def test_a_share_is_of_what_is_left():
     assert 250 < half.left <= 300
     assert str(half) == "10 min"
     assert Allowance().share(0.1).left == inf
+
+
+def test_an_allowance_that_is_cut_ends_then_and_says_why():
+    allowance = Allowance.of(60)
+    allowance.cut(allowance.until + 1, "later")
+    assert allowance.is_over_because == "the budget of 1 min was over"
+    allowance.cut(0.0, "nothing works")
+    assert allowance.over()
+    assert allowance.is_over_because == "nothing works"
+    assert not allowance.share(1.0).left
+
+
+@pytest.mark.parametrize(
+    ("depth", "why", "late"),
+    [
+        ("quick", "odd", "not-observed"),
+        ("quick", f"not reached: {KEPT_WAITING}", "pass"),
+        ("full", "odd", "pass"),
+        ("quick", None, "pass"),
+    ],
+)
+def test_a_quick_run_ends_soon_after_a_plain_session_failed(depth, why, late, tmp_path, monkeypatch):
+    """Unless the machine was busy."""
+    monkeypatch.setattr(profile, "IN_VAIN", 0.0)
+    monkeypatch.setattr(profile, "BASIC", dict.fromkeys(Side, ("fake/basic",)))
+    world = World(tmp_path)
+    world.case("basic", lambda _times, _world: why)
+    world.case("late", alone=True)
+    told = {one.key.check: one for one in world.run(depth=depth).judgements}
+    assert told["fake/late"].verdict.value == late
+    assert late == "pass" or told["fake/late"].cause.startswith("left out: fake/basic did not pass")

@@ -118,8 +118,8 @@ def test_a_run_that_is_resumed_plays_what_it_would_have_played(tmp_path, monkeyp
     monkeypatch.setattr(node_run, "choose_vectors", lambda _vectors, rows, _depth: chosen.append(set(rows)) or ())
     with part.target.start() as node:
         lifecycle = SimpleNamespace(node=node)
-        part.vectors._play(lifecycle, routes=True)
+        part.vectors._play(lifecycle, options, routes=True)
         part.vectors.leave_out(lambda label: ROW not in label)
-        part.vectors._play(lifecycle, routes=True)
+        part.vectors._play(lifecycle, options, routes=True)
     assert len(part.vectors.rows) == 1
     assert chosen[0] == chosen[1]

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from zenoh_conformance.talking.patience import Patience
+
 SCALE_VARIABLE: Final = "ZCONFORM_TIME_SCALE"
 
 
@@ -41,9 +43,9 @@ def strain() -> float:
     return min(MOST_STRAIN, max(1.0, waiting))
 
 
-def stretched(seconds: float) -> float:
-    """`seconds`, multiplied by the factors for this machine and for its current load."""
-    return strain() * scaled(seconds)
+def stretched(seconds: float) -> Patience:
+    """`seconds`, multiplied by the factors for this machine and, unless the target is seen to be at rest, for its current load."""
+    return Patience(strain() * scaled(seconds), scaled(seconds))
 
 
 @dataclass(frozen=True, slots=True)

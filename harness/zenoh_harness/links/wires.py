@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
@@ -57,6 +59,7 @@ class LinkWire:
         self._target = target
         self._recorder = recorder
         self._link: RecordedLink | None = None
+        self._held_up: Callable[[float], float] = lambda _since: math.inf
         self.done = False
         """Whether we have ended the link, or our direction of it."""
         self.told_end = False
@@ -71,6 +74,7 @@ class LinkWire:
             name, node.locator.protocol, Framing.STREAM, initiator=names[0], responder=names[1]
         )
         wire._link = node.link(deadline, wire._observe)
+        wire._held_up = getattr(node, "held_up", wire._held_up)
         return wire
 
     @property
@@ -106,6 +110,10 @@ class LinkWire:
             return None
         self.told_end = event.ended
         return self._event(event)
+
+    def held_up(self, since: float) -> float:
+        """Seconds for which the target could not run since a time of `now`; infinite where that cannot be seen."""
+        return self._held_up(self._recorder.began + since)
 
     def half_closed(self) -> bool:
         """Whether the target ended its own direction only. Call it after the last send."""

@@ -19,6 +19,7 @@ from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import signs
 from zenoh_harness.programs.signs import Sign
+from zenoh_harness.programs.starvation import Starvation
 from zenoh_harness.programs.supervisors import SUPERVISORS
 
 OUTPUT_LIMIT: Final = 1 << 20
@@ -104,6 +105,9 @@ class Running(Protocol):
     def halted(self) -> bool:
         """Whether the last report of `suspensions` was that a signal stopped it."""
 
+    def held_up(self, since: float) -> float:
+        """Seconds since a moment of `time.monotonic` for which it could not run; infinite where that cannot be seen."""
+
     def usage(self) -> Usage | None:
         """Its resources now; None when it has ended."""
 
@@ -159,6 +163,7 @@ class Program:
         self._signs: tuple[Sign, ...] = ()
         self._stopped = False
         self._suspensions = 0
+        self._starvation = Starvation(0)
         self.halted = False
 
     @property
@@ -275,6 +280,12 @@ class Program:
         """How often a signal has stopped or continued it, as its supervisor saw; a stop that is over leaves no other trace."""
         self.poll()
         return self._suspensions
+
+    def held_up(self, since: float) -> float:
+        """Seconds since a moment of `time.monotonic` for which it, or a child, had no processor, or none of its memory."""
+        if self._starvation.pid != self.pid:
+            self._starvation = Starvation(self.pid)
+        return self._starvation.since(since)
 
     def usage(self) -> Usage | None:
         """The resources of it and its children now; None when it has ended."""
@@ -437,19 +448,6 @@ def process_and_descendants(pid: int) -> list[psutil.Process]:
     except OSError:
         return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
     return [psutil.Process(pid), *(below for child in children for below in process_and_descendants(int(child)))]
-
-
-def starved(pid: int) -> float:
-    """Seconds for which a process of this machine, or one below it, was ready to run and had no processor; 0 where that cannot be seen.
-
-    Of all threads the one that waited longest counts (the second number of Linux' schedstat, in nanoseconds).
-    """
-    try:
-        tasks = [task for one in process_and_descendants(pid) for task in Path(f"/proc/{one.pid}/task").glob("*")]
-        waited = [int(task.joinpath("schedstat").read_text(encoding="ascii").split()[1]) for task in tasks]
-    except (OSError, psutil.Error, IndexError, ValueError):
-        return 0.0
-    return max(waited, default=0) / 1e9
 
 
 def usage_of(pid: int) -> Usage | None:

@@ -36,7 +36,11 @@ from zenoh_harness.targets.target import NodeTarget
 STOP: Final = "stop"
 HABITS: Final = "habits"
 ALONE: Final = "alone"
+CUT: Final = "cut"
 JUDGEMENTS: Final = "judgements"
+
+Cut = Callable[[float, str], None]
+"""What lets an allowance of time end earlier: at a time of `time.monotonic`, and why."""
 
 Message = tuple[str, Any]
 """What to do, and with what."""
@@ -162,8 +166,8 @@ class ForkedRegister(Register):
 class InFork:
     """What the work in the copy has: registers that are ours, options that tell us, and what we said to it."""
 
-    def __init__(self, down: Pipe, up: Pipe, registers: Sequence[Register], stop: Callable[[], None]) -> None:
-        self._down, self._up, self._stop = down, up, stop
+    def __init__(self, down: Pipe, up: Pipe, registers: Sequence[Register], stop: Callable[[], None], cut: Cut) -> None:
+        self._down, self._up, self._stop, self._cut = down, up, stop, cut
         self._habits: Queue[FirstLook | None] = Queue()
         self._first: Queue[FirstLook | None] = Queue()
         self._shared: Queue[AloneTask | None] = Queue()
@@ -178,6 +182,8 @@ class InFork:
                 self._judgements.put(value)
             elif kind == ALONE:
                 self._shared.put(value)
+            elif kind == CUT:
+                self._cut(*value)
             else:
                 self._habits.put(value)
                 self._first.put(value)
@@ -224,9 +230,11 @@ class Forked:
         *,
         cases: Mapping[str, Case],
         stop: Callable[[], None],
+        cut: Cut = lambda _until, _why: None,
     ) -> None:
-        """`work` is done in the copy; `stop` makes it end there."""
+        """`work` is done in the copy; `stop` makes it end there, `cut` by when the cases end that must be alone."""
         self._work, self._registers, self._options, self._stop_work = work, registers, options, stop
+        self._cut_work = cut
         self._down, self._up = Pipe(cases), Pipe(cases)
         self._alone: Queue[AloneResults | None] = Queue()
         self._why: BaseException | None = None
@@ -245,6 +253,10 @@ class Forked:
     def of_alone(self) -> AloneResults | None:
         """Wait for what came of them; None where the copy ended before."""
         return self._alone.get()
+
+    def cut(self, until: float, why: str) -> None:
+        """Tell the copy by when those are to end."""
+        self._down.send(CUT, (until, why))
 
     def stop(self) -> None:
         """Tell the copy to end."""
@@ -313,7 +325,7 @@ class Forked:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             self._down.only_read()
             self._up.only_write()
-            inside = InFork(self._down, self._up, self._registers, self._stop_work)
+            inside = InFork(self._down, self._up, self._registers, self._stop_work, self._cut_work)
             threading.Thread(target=inside.listen, name="zconform-fork", daemon=True).start()
             self._up.send("done", self._worked(inside))
         finally:

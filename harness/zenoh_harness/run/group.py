@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby
+from functools import partial
+from itertools import chain, groupby, takewhile
 from types import MappingProxyType
 
 from zenoh_conformance.reading.conversation import Conversation, Side
@@ -15,10 +16,11 @@ from zenoh_harness.run.attempt.limiter import Limiter
 from zenoh_harness.run.attempt.scenes import CASE
 from zenoh_harness.run.attempt.threads import SideBySide
 from zenoh_harness.run.judge.controls import Controls
-from zenoh_harness.run.judge.decide import Decision, charged, decide
+from zenoh_harness.run.judge.decide import Decision, charged, decide, left_out
 from zenoh_harness.run.judge.judgement_script import Convicted
 from zenoh_harness.run.judge.law_results import LawResults
 from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
+from zenoh_harness.run.plan.allowance import Allowance
 from zenoh_harness.run.plan.plan import Item
 
 STUCK = CASE + 45.0
@@ -73,6 +75,8 @@ class Group:
     """Whether a decision is a known deviation: what shows as it is listed is not shown again."""
     controls: Controls = field(default_factory=Controls)
     """What rests on what: what rests on a check that did not pass is not repeated."""
+    allowance: Allowance = field(default_factory=Allowance)
+    """The time that its items may take in all."""
     confirmed: Counter[Kind] = field(default_factory=Counter)
     """Case and cause to how often a repetition showed it again."""
     convicted: Convicted = field(init=False)
@@ -82,8 +86,11 @@ class Group:
         self.convicted = Convicted(self.lifecycle)
 
     def run(self, items: Sequence[Item]) -> Iterator[Decision]:
-        """One decision an item, in order."""
-        yield from self.judged(items, self.side_by_side(items, self.jobs))
+        """One decision an item, in order; items for which there is no time are left out."""
+        outcomes = self.side_by_side(items, self.jobs, over=self.allowance.over)
+        begun = {id(outcome.item) for outcome in outcomes}
+        yield from self.judged([outcome.item for outcome in outcomes], outcomes)
+        yield from left_out([item for item in items if id(item) not in begun], self.allowance)
 
     def judged(
         self, items: Sequence[Item], first: Sequence[AttemptOutcome], second: Mapping[int, AttemptOutcome] | None = None
@@ -163,17 +170,29 @@ class Group:
         """The verdict, right after a look that found the target well."""
         return replace(decide(item, in_calm(outcomes), self.lifecycle.node.side), after=self.lifecycle.condition)
 
-    def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[AttemptOutcome]:
-        """Run every item once, a few at a time; `number` is the attempt number, from 1."""
+    def side_by_side(
+        self, items: Sequence[Item], jobs: int, *, number: int = 1, over: Callable[[], bool] = lambda: False
+    ) -> list[AttemptOutcome]:
+        """Run every item once, a few at a time, but begin none once it is `over`; `number` is the attempt number, from 1."""
         if self.fresh or self.lifecycle.node.side is Side.INITIATOR or any(item.case.alone for item in items):
-            return [self._once(item, number) for item in items]  # it comes to us with one link after the other
+            return _until(over, items, lambda item: self._once(item, number))  # it comes with one link after the other
         if self.lifecycle.one_by_one:
             # A node that holds few sessions refused the next case as long as it had not let go of the last one's.
             once = self._with_room if self.lifecycle.few_sessions else self._once
-            return [once(item, number) for item in items]
+            return _until(over, items, lambda item: once(item, number))
         conditions = replace(self.conditions(), floor=Limiter(jobs))
-        tasks = [lambda item=item: attempt(item, conditions, number) for item in items]
-        return self.noted(items, SideBySide(tasks, max(jobs, IN_FLIGHT)).wait(STUCK))
+        begun: list[Item] = []
+
+        def begin(item: Item) -> AttemptOutcome | None:
+            if over():
+                return None
+            begun.append(item)
+            return attempt(item, conditions, number)
+
+        tasks = [partial(begin, item) for item in items]
+        outcomes = SideBySide(tasks, max(jobs, IN_FLIGHT)).wait(STUCK)
+        came = [(item, one) for item, one in zip(items, outcomes, strict=True) if any(item is other for other in begun)]
+        return self.noted([item for item, _ in came], [one for _, one in came])
 
     def noted(self, items: Sequence[Item], outcomes: Sequence[AttemptOutcome | None]) -> list[AttemptOutcome]:
         """The outcomes; what never came back is overtime."""
@@ -238,6 +257,13 @@ class Group:
             if tries[-1].held or tries[-1].went in SETTLED:
                 break
         return self._decided(item, [*held, *tries]), False
+
+
+def _until(
+    over: Callable[[], bool], items: Sequence[Item], once: Callable[[Item], AttemptOutcome]
+) -> list[AttemptOutcome]:
+    """The outcomes one by one, as many as begin before it is over."""
+    return [once(item) for item in takewhile(lambda _item: not over(), items)]
 
 
 def _wants_another(history: History) -> bool:

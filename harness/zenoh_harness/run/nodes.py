@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from threading import BoundedSemaphore
 from threading import Event as Flag
 
@@ -74,6 +75,8 @@ class NodeRun:
         self._stood: list[tuple[Item, Judgement]] = []
         """What was judged before the run was resumed."""
         self._allowance = options.allowance
+        self.of_alone = options.allowance.share(1.0)
+        """The time for the cases that must be alone, where a copy of this process has them."""
         self._budgets = Budgets(turn=BoundedSemaphore(DECODING))
         every, selection = list(cases), options.selection
         self.cases = {case.id: case for case in every}
@@ -205,7 +208,7 @@ class NodeRun:
 
     def _alone(self, lifecycle: Lifecycle, records: Records, shared: AloneTask) -> AloneResults:
         items = [item for item in self.plan.profiles[lifecycle.profile] if item.label in shared.labels]
-        return self._of(lifecycle, records).alone(items, shared.can)
+        return replace(self._of(lifecycle, records), allowance=self.of_alone).alone(items, shared.can)
 
     @staticmethod
     def _rest_on(ground: Ground, stood: Iterable[tuple[Item, Judgement]]) -> None:

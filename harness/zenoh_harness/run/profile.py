@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,7 +10,8 @@ from threading import Event as Flag
 from threading import Lock
 
 from zenoh_conformance.cases.case import Case
-from zenoh_conformance.cases.controls import Ground
+from zenoh_conformance.cases.controls import BASIC, Ground
+from zenoh_conformance.judging.finding import OUR_FAULT
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.shares import LACKS
 from zenoh_conformance.judging.shown_rows import WRITTEN
@@ -18,6 +20,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking.budget import Budgets
 from zenoh_conformance.talking.silences import Silences
 from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.links.timing import scaled
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.attempt.attempt import AttemptOutcome, Conditions, attempt, uses_agent
 from zenoh_harness.run.attempt.limiter import Limiter, prompt_threads
@@ -31,7 +34,7 @@ from zenoh_harness.run.judge.decide import Decision, left_out
 from zenoh_harness.run.judge.law_results import LawResults
 from zenoh_harness.run.node.facts import Ability, Ask, ability
 from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
-from zenoh_harness.run.plan.allowance import Allowance, in_rounds, some
+from zenoh_harness.run.plan.allowance import IN_VAIN, Allowance, in_rounds, some
 from zenoh_harness.run.plan.plan import Item, groups
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.vectors.written import WrittenRows
@@ -76,6 +79,7 @@ class ProfileRun:
         try:
             with prompt_threads(self.lifecycle.habits.impatient):
                 for decision in controls.settled(self._afforded(instances, ordered)):
+                    self._note_basic(decision)
                     if self.stop.is_set():
                         return  # the reason for the stop is reported elsewhere; unjudged checks are named
                     if decision.item.label not in asked:
@@ -90,6 +94,19 @@ class ProfileRun:
             instances.dismiss()
         self._close(instances, unhealthy)
 
+    def _note_basic(self, decision: Decision) -> None:
+        """Go on for a while only, in a quick run, where a step of a plain session does not work, and not for lack of a processor."""
+        case, ours = decision.item.case, any(text in decision.cause for text in OUR_FAULT)
+        basic = case.id in BASIC[case.role] and not decision.verdict.is_right and not decision.left_out
+        if basic and not ours and self.options.depth == "quick":
+            until, why = (
+                time.monotonic() + scaled(IN_VAIN),
+                f"{case.id} did not pass, and after it a quick run ends soon",
+            )
+            self.allowance.cut(until, why)
+            if self.fork is not None:
+                self.fork.cut(until, why)
+
     def _close(self, instances: Instances, unhealthy: Unhealthy | None) -> None:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
         if self.written is not None and self.written.rows:
@@ -102,7 +119,7 @@ class ProfileRun:
         """Run cases that must be alone, for another process to record."""
         controls = Controls(self.cases, self.ground)
         group = self._group(can, self.records.law_results(resumed=False), [], controls)
-        decisions = [decision for these in groups(items) for decision in self._unless_over(group, these)]
+        decisions = [decision for these in groups(items) for decision in group.run(these)]
         return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow, self.lifecycle.lost)
 
     def _group(self, can: Ability, law_results: LawResults, deaths: list[Death], controls: Controls) -> Group:
@@ -116,6 +133,7 @@ class ProfileRun:
             fresh=self.options.fresh,
             is_listed=self.records.is_listed,
             controls=controls,
+            allowance=self.allowance,
         )
 
     def _crew(self, can: Ability, items: int, controls: Controls) -> Instances:
@@ -139,6 +157,7 @@ class ProfileRun:
             note,
             is_listed=listed,
             controls=controls,
+            allowance=self.allowance,
         )
 
     def _ability(self, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
@@ -218,13 +237,10 @@ class ProfileRun:
             self.fork.do_alone(self._shared(group, alone))
         waiting = _Timed(group, timed)
         for these in groups(others, instances.losses, each=group.fresh, wave=group.controls.wave):
-            yield from self._unless_over(group, these)
+            yield from group.run(these)
             waiting.show_again()
         yield from waiting.decisions()
         yield from self._of_alone(group, alone)
-
-    def _unless_over(self, group: Group, items: Sequence[Item]) -> Iterator[Decision]:
-        return left_out(items, self.allowance) if self.allowance.over() else group.run(items)
 
     def _shared(self, group: Group, alone: Sequence[Item]) -> AloneTask:
         can = Ability(group.conditions().facts)
@@ -241,7 +257,7 @@ class ProfileRun:
             yield from results.decisions
             return
         for these in groups(alone, each=group.fresh):
-            yield from self._unless_over(group, these)
+            yield from group.run(these)
 
 
 class _Timed:

@@ -280,7 +280,7 @@ def _run_forked(parts: Sequence[NodeRun], registers: Sequence[Register]) -> None
             if others:
                 _run_here(others, inside.registers[1:])
 
-    with Forked(work, registers, first.options, cases=first.cases, stop=stop) as copy:
+    with Forked(work, registers, first.options, cases=first.cases, stop=stop, cut=first.of_alone.cut) as copy:
         first.run(registers[0], copy)
 
 

@@ -105,6 +105,10 @@ class TapeWire:
         self._ended = self._ended or (event is not None and event.kind is not Happened.BYTES)
         return event
 
+    def held_up(self, _since: float) -> float:
+        """Return none: what was recorded does not change."""
+        return 0.0
+
     def finish(self) -> None:
         """Close our direction."""
         self.done = True

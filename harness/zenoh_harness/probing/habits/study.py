@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
@@ -15,11 +16,13 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.talking.fences import Fence, Fencing, best
+from zenoh_conformance.talking.patience import Patience, longer, share
 from zenoh_conformance.wire import exts
 from zenoh_harness.links.timing import Deadline, scaled, stretched
 from zenoh_harness.probing.habits.capacity import measure_capacity, open_link
 from zenoh_harness.probing.habits.protocol_version import other_version
 from zenoh_harness.probing.habits.waiting import first_silence, measure_waits
+from zenoh_harness.programs import starvation
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.targets.greeting import odd_statements
 from zenoh_harness.targets.habits import CONNECT, LONG_ENOUGH, TIMES, UNIT, Return, SessionEnd, TargetHabits
@@ -105,7 +108,7 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
         dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
         return replace(found, returns={end: one for end, one in back.items() if end is not dies}, dies=dies)
     us.leave()
-    found = replace(found, answer=max(answer, _second_answer_time(node, offers)), brief=_ends_after_sessions(node))
+    found = replace(found, answer=longer(answer, _second_answer_time(node, offers)), brief=_ends_after_sessions(node))
     if found.brief:
         return replace(found, half_open=1, sessions=1, lacks=found.lacks | missing_capacity(1, 1))
     forwards = forwards_value(node, found)
@@ -184,7 +187,7 @@ def study_profile(node: NodeInstance, known: TargetHabits) -> TargetHabits:
     others = known.lacks - frozenset(OF_FENCE.values())
     return replace(
         known,
-        answer=max(answer, known.answer),
+        answer=longer(answer, known.answer),
         offers=offers,
         fencing=fencing,
         batch=batch,
@@ -239,7 +242,7 @@ def _forwards_once(node: NodeInstance, habits: TargetHabits, size: int) -> bool:
         near.subscribe(key)
         near.fence()
         far.publish(key, bytes(size), block=True)
-        within = max(stretched(UNIT) / 2, QUIET_TIMES * habits.answer)
+        within = longer(stretched(UNIT / 2), share(habits.answer, QUIET_TIMES))
         _expect_publication(near, within)
     except Deviation:
         return False
@@ -276,19 +279,24 @@ def _again(node: NodeInstance) -> bool:
 
 
 def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
-    """Open the session and return the seconds per answer; None if it does not open."""
-    began = time.monotonic()
+    """Open the session and return the seconds per answer, fewer if both could have run; None if it does not open."""
+    us.wire.held_up(us.wire.now())  # looks now: what was before does not count
+    began, ours = us.wire.now(), starvation.own()
     try:
         open_session(us, node.profile, **changes)
     except Deviation:
         return None
-    return (time.monotonic() - began) / 2
+    took = us.wire.now() - began
+    held_up = us.wire.held_up(began) + starvation.own() - ours
+    return Patience(took / 2, max(0.0, took - (held_up if held_up < inf else 0.0)) / 2)
 
 
 def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, frozenset[str]]:
     """Return the best fence for a live session, and the features that the node lacks; the node may end the session meanwhile."""
     fencing, missed = best(
-        us, max(stretched(UNIT) / 2, QUIET_TIMES * answer), max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
+        us,
+        longer(stretched(UNIT / 2), share(answer, QUIET_TIMES)),
+        longer(scaled(LEAST_QUIET), share(answer, QUIET_TIMES)),
     )
     return fencing, frozenset(OF_FENCE[how] for how in missed if how in OF_FENCE)
 

@@ -136,6 +136,10 @@ class StageWire:
             self._early.append(event)
         return bool(self._early) and not self._early[-1].data
 
+    def held_up(self, since: float) -> float:
+        """Seconds for which the target could not run since a time of `now`; infinite where that cannot be seen."""
+        return self._below.held_up(since)
+
     def half_closed(self) -> bool:
         """Whether the target ended its own direction only. To be asked when all is said."""
         return self._below.half_closed()

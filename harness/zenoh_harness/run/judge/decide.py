@@ -161,7 +161,7 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
 def left_out(items: Sequence[Item], allowance: Allowance) -> Iterator[Decision]:
     """The verdict on cases for which there was no time."""
     for item in items:
-        cause = f"{LEFT_OUT}: the budget of {allowance} was over"
+        cause = f"{LEFT_OUT}: {allowance.is_over_because}"
         yield Decision(item=item, verdict=Verdict.NOT_OBSERVED, attempts=0, cause=cause, left_out=True)
 
 

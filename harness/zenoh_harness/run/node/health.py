@@ -20,6 +20,7 @@ from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Requ
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking import Dialogue, Fence, settle
+from zenoh_conformance.talking.patience import longer
 from zenoh_harness.errors import AgentError, CannotConnect
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline, scaled
@@ -134,7 +135,7 @@ class _Check:
         self.node = node
         self.budget = budget
         self.habits = habits_of(node)
-        self.unit = max(budget.patience if budget else scaled(PATIENCE), self.habits.unit)
+        self.unit = longer(budget.patience if budget else scaled(PATIENCE), self.habits.unit)
         self.recorder = Recorder()
         self.grade = Grade.GONE
         self.awaited = ""

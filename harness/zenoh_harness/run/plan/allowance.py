@@ -26,7 +26,11 @@ _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _WRITTEN: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
 
 
-@dataclass(frozen=True, slots=True)
+IN_VAIN: Final = 30.0
+"""Seconds that a quick run goes on with a target of which no plain session works: few checks can say anything of it."""
+
+
+@dataclass(slots=True)
 class Allowance:
     """Until when a run, or a part of it, may go on."""
 
@@ -34,6 +38,8 @@ class Allowance:
     """On `time.monotonic()`."""
     seconds: float = inf
     """What was allowed in all."""
+    why: str = ""
+    """Why it is less than the user allowed."""
 
     @classmethod
     def of(cls, seconds: float) -> Allowance:
@@ -51,7 +57,17 @@ class Allowance:
 
     def share(self, part: float) -> Allowance:
         """A part of what is left, as of 1."""
-        return self if self.until == inf else Allowance(time.monotonic() + self.left * min(1.0, part), self.seconds)
+        return Allowance(time.monotonic() + self.left * min(1.0, part), self.seconds, self.why)
+
+    def cut(self, until: float, why: str) -> None:
+        """Let it end at a time of `time.monotonic`, unless it ends before."""
+        if until < self.until:
+            self.until, self.why = until, why
+
+    @property
+    def is_over_because(self) -> str:
+        """Why it is over, as a clause."""
+        return self.why or f"the budget of {self} was over"
 
     def __str__(self) -> str:
         return f"{self.seconds / 60:g} min" if self.seconds >= 60 else f"{self.seconds:g} s"

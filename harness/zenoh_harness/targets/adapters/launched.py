@@ -15,7 +15,7 @@ from zenoh_harness.links.links import LinkListener, Observer, RecordedLink, Stre
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline, UnstarvedDeadline, scaled, stretched
 from zenoh_harness.profiles import Profile
-from zenoh_harness.programs.processes import Running, starved
+from zenoh_harness.programs.processes import Running
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.greeting import greet
@@ -115,6 +115,8 @@ class LaunchedNode(NodeBase):
         """Whether it was seen to accept one link and to exit in order after it."""
         self._has_connected = False
         """Whether it has connected to us since its last start."""
+        self._owns_port = False
+        """Whether our own program was seen to listen at `locator`; what we start may run on another machine."""
         self.patience = math.inf
         """Seconds that a link may wait for us: early releases give up an attempt soon after, answered or not."""
 
@@ -133,6 +135,10 @@ class LaunchedNode(NodeBase):
         self._last = link
         link.observe(observer)
         return link
+
+    def held_up(self, since: float) -> float:
+        """Seconds since a moment of `time.monotonic` for which the node could not run; infinite where that cannot be seen."""
+        return self._program.held_up(since) if self._owns_port else math.inf
 
     def _await_last_end(self) -> None:
         """Give a node with a single session the time to notice the end of the last one."""
@@ -194,7 +200,7 @@ class LaunchedNode(NodeBase):
         What it waits for a processor on a busy machine does not count, up to a bound.
         """
         program = self._program
-        deadline = UnstarvedDeadline(deadline.at, lambda: starved(program.pid), STARVED * scaled(READY))
+        deadline = UnstarvedDeadline(deadline.at, lambda: program.held_up(0.0), STARVED * scaled(READY))
         if self._listener is not None:
             self._early = self._next_link(self._listener, deadline)
         else:
@@ -235,7 +241,8 @@ class LaunchedNode(NodeBase):
             if self._program.wait(patience.or_sooner(_GLANCE)) is not None:
                 self._note_brief(patience)
                 return
-        if self.locator.protocol == "tcp" and ports and self.locator.port not in ports:
+        self._owns_port = self.locator.port in ports
+        if self.locator.protocol == "tcp" and ports and not self._owns_port:
             elsewhere = ", ".join(map(str, sorted(ports)))
             hint = f"the command listens at port {elsewhere}; does it honour {{port}}?"
             raise CannotConnect(

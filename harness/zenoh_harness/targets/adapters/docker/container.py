@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
 import secrets
 import socket
@@ -185,6 +186,10 @@ class Container:
     def suspended(self) -> bool:
         """Whether it is paused, or its first process stopped by a signal."""
         return bool(self._state().get("Paused")) or is_stopped(self.pid)
+
+    def held_up(self, _since: float) -> float:
+        """Infinite: the engine may be on another machine."""
+        return math.inf
 
     def suspensions(self) -> int:
         """0: the engine keeps no count."""
