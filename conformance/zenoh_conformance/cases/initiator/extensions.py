@@ -116,7 +116,12 @@ def an_unknown_optional_extension_of_open_ack_is_skipped(scene: Scene, *, id: in
     role=INITIATOR,
     control=an_unknown_optional_extension_of_open_ack_is_skipped,
     parameters=_unknown(UNKNOWN_OPEN),
-    breaks=("law/no-data-before-open", "law/open-ack-answers-open-syn", "law/open-is-whole"),
+    breaks=(
+        "law/lease-proposed-by-both",
+        "law/no-data-before-open",
+        "law/open-ack-answers-open-syn",
+        "law/open-is-whole",
+    ),
 )
 def an_unknown_mandatory_extension_of_open_ack_is_refused(scene: Scene, *, id: int, enc: str) -> None:  # noqa: A002
     """

@@ -305,7 +305,12 @@ def our_lease_of_any_length_is_believed_or_refused(scene: Scene, *, seconds: boo
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(kept=range(1, 7)),
-    breaks=("law/no-data-before-open", "law/open-ack-answers-open-syn", "law/open-is-whole"),
+    breaks=(
+        "law/lease-proposed-by-both",
+        "law/no-data-before-open",
+        "law/open-ack-answers-open-syn",
+        "law/open-is-whole",
+    ),
 )
 def an_open_ack_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     """
