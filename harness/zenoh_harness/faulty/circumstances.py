@@ -22,7 +22,6 @@ from zenoh_conformance.cases.routing.circumstances import (
     FULL,
     LANE,
     MEANWHILE,
-    NUMBER,
     PACKING,
     PAST,
     PUT_OR_DEL,
@@ -195,11 +194,6 @@ class LosesSomewhere(Reference):
         past.add("the same was taken back")
         past |= {"another of its key came and went"} if entity == COMES_AND_GOES else set()
         past |= {"its ids stood for others"} if held is not None and held.key.endswith("/past/key") else set()
-
-    def on_alias(self, link: Any, body: Any) -> None:
-        super().on_alias(link, body)
-        if body.expr_id == NUMBER and (link.keys.get(NUMBER) or "").endswith("/past/number"):
-            self.memory[link.session].past.add("its number was given to another key")
 
     def on_interest(self, link: Any, interest: Any) -> None:
         super().on_interest(link, interest)

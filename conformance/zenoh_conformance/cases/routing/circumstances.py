@@ -50,16 +50,8 @@ PAST: Final = Dimension(
 MEANWHILE: Final = Dimension(
     "meanwhile",
     "where meanwhile {}",
-    (
-        (
-            2,
-            (
-                "nothing happened", "its number was given to another key", "another of its key came and went",
-                "another session came and left",
-            ),
-        ),
-    ),
-)  # fmt: skip
+    ((2, ("nothing happened", "another of its key came and went", "another session came and left")),),
+)
 """What happens between the declaration and what is said."""
 TERMS: Final = Dimension.of("terms", "with {}", "all fields", "S=0", "a batch of 512 bytes", "numbers of 8 bits")
 PACKING: Final = Dimension.of("packing", "{}", "alone", "in one frame with another message")
@@ -300,13 +292,6 @@ PASTS: Final[Mapping[str, Callable[[Surroundings, str], None]]] = {
 # -- what happens in between
 
 
-def _another_key_for_its_number(around: Surroundings, _kind: str) -> None:
-    for receiver in around.receivers:
-        if around.v[DECLARED] == "number":
-            receiver.releases_key(NUMBER)
-        receiver.names_key("past/number", NUMBER)
-
-
 def _comes_and_goes(around: Surroundings, kind: str) -> None:
     for receiver in around.receivers:
         receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, around.declared_key, COMES_AND_GOES))
@@ -320,7 +305,6 @@ def _session_comes_and_goes(around: Surroundings, kind: str) -> None:
 
 
 MEANWHILES: Final[Mapping[str, Callable[[Surroundings, str], None]]] = {
-    "its number was given to another key": _another_key_for_its_number,
     "another of its key came and went": _comes_and_goes,
     "another session came and left": _session_comes_and_goes,
 }
