@@ -328,6 +328,7 @@ fault(
     ),
     caught_by="law/low-latency-framing",
     shown_in=("session-batch-effects/low-latency-batches-have-long-lengths",),
+    also={"session-batch-effects/low-latency-batches-have-long-lengths": "no session without FRAME works"},
 )  # fmt: skip
 fault(
     "joins-on-every-link",

@@ -143,6 +143,8 @@ def both_forms_of_a_batch_are_said_and_read(scene: Scene) -> None:
     publisher, subscriber = parties_of(scene, publisher={"exts": offers}, subscriber={"exts": offers})
     agreed = all(us.theirs is not None and us.theirs.exts.get(Compression) for us in (publisher.us, subscriber.us))
     publisher.us.require(agreed, expected="Compression", got="none", step="not reached: init.exts.compression")
+    for who in (publisher, subscriber):
+        who.us.expect_live("a compressed session")
     subscriber.declares_subscriber("k")
 
     for size in SIZES:
@@ -170,6 +172,8 @@ def low_latency_batches_have_long_lengths(scene: Scene, *, size: int) -> None:
     publisher, subscriber = low_latency(scene, "publisher", "subscriber")
     agreed = all(us.theirs is not None and us.theirs.exts.get(LowLatency) for us in (publisher.us, subscriber.us))
     publisher.us.require(agreed, expected="LowLatency", got="none", step="not reached: init.exts.low_latency")
+    for who in (publisher, subscriber):
+        who.us.expect_live("a session with low latency")
     takes(scene, size)
     subscriber.declares_subscriber("k")
     held = max(1, min(size, *(who.us.room - PUSH_HEAD for who in (publisher, subscriber))))
