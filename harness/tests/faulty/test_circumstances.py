@@ -77,4 +77,4 @@ def test_a_case_is_shown_with_its_dimensions_and_how_many_pairs_each_depth_has(c
     shown, full = capsys.readouterr().out, coverage_of(case.varies, "full")
 
     assert "varies   lane: 5, 1, 2, 3, 4, 6, 7" in shown
-    assert f"rows     full: {full.rows}, with {full.of} of {full.of} pairs of values" in shown
+    assert f"rows     full: {full.rows}, with {full.of:,} of {full.of:,} pairs of values" in shown
