@@ -18,7 +18,7 @@ def import_all(package: str) -> list[ModuleType]:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Collect no cyclic garbage meanwhile: what is imported stays, and each collection walks over all of it."""
     was_enabled = gc.isenabled()
     gc.disable()

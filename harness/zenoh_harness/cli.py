@@ -23,7 +23,7 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from zenoh_conformance.judging.verdict import Exit
-from zenoh_conformance.loading import uncollected
+from zenoh_conformance.loading import without_collection
 from zenoh_harness import commands
 from zenoh_harness.commands._texts import SHORT
 from zenoh_harness.console import Shell, plain
@@ -66,7 +66,7 @@ class Subcommands(click.Group):
         """Return all names, sorted."""
         return sorted({*_own(), *_plugged()})
 
-    @uncollected()
+    @without_collection()
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the subcommand of that name; None if it does not exist."""
         cmd_name = current_name(cmd_name, RENAMED)

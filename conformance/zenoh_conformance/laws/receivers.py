@@ -27,9 +27,9 @@ TO_QUERYABLES: Final = Sentence(
     "query#overview: from all queryables whose declared key expression intersects the query's",
 )
 SENTENCES: Final[Mapping[type[Any], Sentence]] = {Push: TO_SUBSCRIBERS, Request: TO_QUERYABLES}
-"""What is forwarded, to who may receive it."""
+"""What is forwarded, and the sentence that says which sessions receive it."""
 RECEIVES: Final[Mapping[type[Any], type[Any]]] = {DSubscriber: Push, DQueryable: Request}
-"""A declaration, to what its session receives by it."""
+"""A declaration, and what its session receives by it."""
 
 MOST_KEYS: Final = 1024
 """Keys of one node that are remembered; one that declares more is not judged."""

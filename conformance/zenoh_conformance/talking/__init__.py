@@ -1,8 +1,9 @@
 """To speak with a node: dialogues over one link, parties around a router, the scene that holds them."""
 
+from .asked import Asked, Heard, payload_of, told
 from .dialogue import Dialogue
 from .fences import BY_QUERY, Fence, Fencing, settle
-from .party import Asked, Heard, Party, one_more, parties, parties_of, payload_of, told
+from .party import Party, one_more, parties, parties_of
 from .scene import ANSWERS, Agent, Scene
 from .speaker import Sendable
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from zenoh_conformance.messages import (
@@ -48,10 +47,10 @@ from zenoh_conformance.messages.init import QoS as Lanes
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.names import Names, plain, root_of_scene, undeclared_key
 from zenoh_conformance.wire import Exts
 
+from .asked import Asked, Heard, payload_of, told
 from .dialogue import Dialogue
 from .full_dress import MOST as MOST_DRESSED
 from .full_dress import FullDress
@@ -65,27 +64,6 @@ BESIDE = "beside"
 
 TAKEN_BACK: dict[type[Any], type[Any]] = {DSubscriber: USubscriber, DQueryable: UQueryable, DToken: UToken}
 """Declarations of entities, and what takes each back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A query of ours, as it was sent."""
-
-    id: int
-    key: str
-    """Whole."""
-    request: Request
-    by: Party = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """A network message that came, with its key spelt out."""
-
-    message: Any
-    key: str | None
-    """The whole key that it is about; None where it is about none, or where its scope was never declared."""
-    seen: Seen
 
 
 class Party:
@@ -239,7 +217,10 @@ class Party:
         parameters: str | None = None, timeout_ms: int | None = None, budget: int | None = None,
         exts: Sequence[Any] = (), query_exts: Sequence[Any] | None = None, number: int | None = None,
     ) -> Asked:  # fmt: skip
-        """A query; its body has all extensions, unless `query_exts` says which."""
+        """A query; its body has all extensions, unless `query_exts` says which.
+
+        One whose `number` a case chose is alone: the id of a query beside it could be the same.
+        """
         chain = [*exts]
         chain += [] if target is None else [QueryTarget(value=int(target))]
         chain += [] if budget is None else [Budget(value=budget)]
@@ -252,7 +233,8 @@ class Party:
         where = self.key(key)
         request = Request(id=self._entity(number), key=where, exts=Exts(chain), body=query)
         whole = self.names.whole(self.us.wire.side, where)
-        self._say_beside(Request, key, self._ask_beside)
+        if number is None:
+            self._say_beside(Request, key, self._ask_beside)
         self.says(request)
         return Asked(request.id, whole or "", request, self)
 
@@ -484,17 +466,6 @@ class Party:
 def _without_mapping(key: WireExpr) -> WireExpr:
     """D_KEYEXPR has no M: its scope is the sender's."""
     return WireExpr(scope=key.scope, suffix=key.suffix)
-
-
-def payload_of(message: Push | Response) -> bytes | None:
-    """The value that is published, or the value or error that answers; None for a deletion."""
-    body = message.body.body if isinstance(message.body, Reply) else message.body
-    return getattr(body, "payload", None)
-
-
-def told(payloads: Sequence[bytes | None]) -> str:
-    """Payloads for a cause."""
-    return " ".join("deleted" if one is None else one.hex() or "empty" for one in payloads) or "no answer"
 
 
 def parties(scene: Scene, *names: str) -> tuple[Party, ...]:

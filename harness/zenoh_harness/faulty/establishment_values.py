@@ -185,11 +185,11 @@ class MisplacesTheThirdRead(Reference):
             return
         del self.reads[link.name]
         if len(whole) == due and len(reads) > 2:
-            whole = self.misplaced(whole, reads)
+            whole = self.in_memory(whole, reads)
         super()._feed(link, replace(event, data=whole))
 
     @staticmethod
-    def misplaced(whole, reads):
+    def in_memory(whole, reads):
         """The batch as it is then in memory, with zeros in the gaps, behind its length."""
         memory, at, had = bytearray(len(whole)), 0, 0
         for read in reads:

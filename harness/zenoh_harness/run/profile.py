@@ -96,7 +96,7 @@ class ProfileRun:
 
     def _note_basic(self, decision: Decision) -> None:
         """Go on for a while only, in a quick run, where a step of a plain session does not work, and not for lack of a processor."""
-        case, ours = decision.item.case, any(text in decision.cause for text in OUR_FAULT)
+        case, ours = decision.item.case, any(fault in decision.cause for fault in OUR_FAULT)
         basic = case.id in BASIC[case.role] and not decision.verdict.is_right and not decision.left_out
         if basic and not ours and self.options.depth == "quick":
             until, why = (
@@ -110,7 +110,7 @@ class ProfileRun:
     def _close(self, instances: Instances, unhealthy: Unhealthy | None) -> None:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
         if self.written is not None and self.written.rows:
-            self.records.written(self.written, self.laws, instances.first.law_results)
+            self.records.write_rows_seen(self.written, self.laws, instances.first.law_results)
             self.options.advance(len(self.written.rows), WRITTEN)
         self.records.note_lost_message(instances.lost_messages, instances.first.law_results.asked + instances.looks)
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)

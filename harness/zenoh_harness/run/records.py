@@ -258,7 +258,7 @@ class Records:
             self.key(requirement, check), verdict, cause=cause, read=read, details=details, repeat=shlex.join(words)
         )
 
-    def written(self, rows: WrittenRows, laws: Iterable[type[Law]], law_results: LawResults) -> None:
+    def write_rows_seen(self, rows: WrittenRows, laws: Iterable[type[Law]], law_results: LawResults) -> None:
         """What the target was seen to write, and how often."""
         counts = {law.id: law_results.of(law.id) for law in laws}
         said = {law: Verdict.FAIL if count.causes else Verdict.PASS for law, count in counts.items() if count.subjects}

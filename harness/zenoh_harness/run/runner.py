@@ -13,7 +13,7 @@ from typing import Final, Protocol, cast
 from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.judging.law import Law, all_laws
 from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict, exit_code
-from zenoh_conformance.loading import uncollected
+from zenoh_conformance.loading import without_collection
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
@@ -113,7 +113,7 @@ def reaches(reach: Reach) -> Iterator[Reach]:
         yield reach.with_options(role="client")
 
 
-@uncollected()
+@without_collection()
 def parts_of(
     reach: Reach, options: Options, cases: Iterable[Case] | None = None, laws: Iterable[type[Law]] | None = None
 ) -> list[RunPart]:

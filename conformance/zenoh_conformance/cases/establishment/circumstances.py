@@ -91,14 +91,14 @@ CHAINS: Final[Mapping[str, Callable[[], tuple[Any, ...]]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Handshake:
+class HandshakeRow:
     """One handshake of ours in its circumstances."""
 
     us: Dialogue
     v: Variation
 
     @classmethod
-    def of(cls, scene: Scene, v: Variation) -> Handshake:
+    def of(cls, scene: Scene, v: Variation) -> HandshakeRow:
         """A new link, after what comes before."""
         zid = zid_of(scene, v.number(ZID))
         BEFORES[str(v[BEFORE])](scene, zid)
@@ -151,7 +151,7 @@ def _session(scene: Scene, zid: bytes | None, **lease: Any) -> None:
     us.expect_end(step="not reached: a session before ends")
 
 
-def _refused(scene: Scene, zid: bytes | None) -> None:
+def _refusal(scene: Scene, zid: bytes | None) -> None:
     """A handshake whose cookie is not the one that came."""
     us = scene.dialogue("before", zid=zid)
     ack = issued(us)
@@ -170,8 +170,8 @@ def _given_up(scene: Scene, zid: bytes) -> None:
 BEFORES: Final[Mapping[str, Callable[[Scene, bytes], None]]] = {
     "nothing": lambda scene, zid: None,
     "a session of another node": lambda scene, zid: _session(scene, None),
-    "a handshake of another node that was refused": lambda scene, zid: _refused(scene, None),
-    "a handshake of the same node that was refused": _refused,
+    "a handshake of another node that was refused": lambda scene, zid: _refusal(scene, None),
+    "a handshake of the same node that was refused": _refusal,
     "a handshake of the same node that was given up": _given_up,
     "a session of the same node": _session,
     "a session of the same node with a short lease": partial(_session, lease=SHORT_LEASE, lease_in_seconds=False),

@@ -7,7 +7,7 @@ from zenoh_conformance.judging.variation import Variation
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.talking import Scene
 
-from .circumstances import HANDSHAKE, REFUSED, REST, Handshake
+from .circumstances import HANDSHAKE, REFUSED, REST, HandshakeRow
 from .cookie import flipped
 from .sane import a_sane_handshake_is_accepted
 
@@ -31,7 +31,7 @@ def a_handshake_is_accepted_in_any_circumstances(scene: Scene, v: Variation) -> 
         target  OpenAck
         us      nothing for a while
     """
-    shake = Handshake.of(scene, v)
+    shake = HandshakeRow.of(scene, v)
     us = shake.us
 
     shake.send(shake.init_syn())
@@ -53,7 +53,7 @@ def a_handshake_is_accepted_in_any_circumstances(scene: Scene, v: Variation) -> 
 )
 def a_changed_cookie_is_refused_in_any_circumstances(scene: Scene, v: Variation) -> None:
     """
-    OpenSyn carries a cookie with one bit changed; whatever else INIT and OPEN have, and whatever came before, it is refused.
+    OpenSyn carries a cookie with one bit changed; it is refused, with all other contents of INIT and OPEN, and in all histories.
 
         us      (another session, or handshake, that ends)
         us      InitSyn
@@ -61,7 +61,7 @@ def a_changed_cookie_is_refused_in_any_circumstances(scene: Scene, v: Variation)
         us      OpenSyn (cookie, one bit flipped)
         target  Close, or the link ends; never OpenAck
     """
-    shake = Handshake.of(scene, v)
+    shake = HandshakeRow.of(scene, v)
     us = shake.us
     shake.send(shake.init_syn())
     ack = us.expect(InitAck, step="not reached: init")

@@ -181,7 +181,7 @@ class NodeVectors:
         pinned = target.reach.options.get("profile", DEFAULT)
         self.rows = rows(options.selection, target.side) if vectors and pinned == DEFAULT else ()
         self._all_rows = self.rows
-        """Also those that were judged before the run was resumed: what is played for one row shows what others rest on."""
+        """Also those that were judged before the run was resumed: what is played for one row shows what other rows rest on."""
 
     def planned(self) -> Iterator[str]:
         """The labels of the checks."""
