@@ -406,9 +406,9 @@ class Party:
         whole = self.whole(key)
         return self.expect(Push, lambda heard: heard.key == whole, step=step).message
 
-    def expect_no_push(self, *, step: str = "delivery", but: int = 0) -> None:
-        """Nothing that was published came here, but for so many; say first who published `settles`."""
-        came = len(self.now(Push))
+    def expect_no_push(self, *, step: str = "delivery", but: int = 0, key: str | None = None) -> None:
+        """Nothing that was published (to that key) came here, but for so many; say first who published `settles`."""
+        came = sum(key is None or one.key == self.whole(key) for one in self.now(Push))
         self.us.require(came == but, expected=f"{but or 'no'} Push", got=f"{came} Push", step=step)
 
     def expect_request(self, asked: Asked, *, step: str = "the query is passed on") -> Request:

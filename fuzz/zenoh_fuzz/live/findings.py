@@ -27,7 +27,7 @@ def is_live(place: Path) -> bool:
     """Return whether that is the folder of a live campaign, or of one of its findings."""
     if (place / campaigns.FINDING).is_file():
         return campaigns.read_finding(place).oracle == ORACLE
-    return (place / campaigns.MANIFEST).is_file() and campaigns.read_manifest(place)["kind"] == "live"
+    return campaigns.kind_of(place) == "live"
 
 
 def inputs_of(row: FindingRow) -> tuple[tuple[Input, ...], WhatAmI]:

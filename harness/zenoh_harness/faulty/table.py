@@ -85,6 +85,9 @@ def sample(case: Case, whole: Collection[str] | None) -> Sequence[Parameters]:
 FORWARDED = "law/forwarded-*"
 """The laws that compare what goes out with what came in, field by field: whatever changes it is red there, too."""
 
+VARIED = "*-varied/*"
+"""Cases that repeat a plain exchange in generated circumstances: whatever breaks it in one of them is red there, too."""
+
 ROUTING = "routing"
 """The need of cases that open more than one session to the target."""
 
@@ -150,7 +153,7 @@ class Row:
     @property
     def unexplained(self) -> list[str]:
         """Checks that are red without an explanation, except those that failed before their own step, or whose control is red."""
-        expected = (*self.faulty_node.caught_by, *self.faulty_node.also, FORWARDED)
+        expected = (*self.faulty_node.caught_by, *self.faulty_node.also, FORWARDED, VARIED)
         strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
         strangers = [check for check in strangers if not self._rests_on_red(check)]
         reds = {check: self.red[check] for check in strangers}

@@ -193,6 +193,12 @@ def read_manifest(folder: Path) -> Manifest:
     return records.read_from(folder / MANIFEST, Manifest, told)
 
 
+def kind_of(folder: Path) -> str | None:
+    """What a campaign's folder says it is of; None where it has no manifest, or one that says nothing. Raises FileFault."""
+    told = _document(folder / MANIFEST) if (folder / MANIFEST).is_file() else None
+    return told.get("kind") if isinstance(told, dict) else None
+
+
 def add_event(folder: Path, kind: str, seconds: float, facts: Mapping[str, Any]) -> None:
     """Append one event to `events.jsonl`; `seconds` since the run began."""
     line = json.dumps({"event": kind, "seconds": round(seconds, 3), **facts})

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from zenoh_conformance.cases.establishing import issued
+from zenoh_conformance.cases.establishing import issued, issued_cookie
 from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
 from zenoh_conformance.judging.variation import Dimension, Variation
 from zenoh_conformance.messages import Close, Init, sane
@@ -154,8 +154,8 @@ def _session(scene: Scene, zid: bytes | None, **lease: Any) -> None:
 def _refusal(scene: Scene, zid: bytes | None) -> None:
     """A handshake whose cookie is not the one that came."""
     us = scene.dialogue("before", zid=zid)
-    ack = issued(us)
-    us.send(us.open_syn(ack, cookie=flipped(ack.cookie or b"", 0)))
+    ack, cookie = issued_cookie(us)
+    us.send(us.open_syn(ack, cookie=flipped(cookie, 0)))
     seen = us.next()
     refused = isinstance(seen.message, Close) if seen is not None else us.is_over
     us.require(refused, expected="a refusal", got=us.text_of(seen), step=f"{NOT_REACHED}: a refusal before")

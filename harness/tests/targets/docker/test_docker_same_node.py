@@ -37,7 +37,9 @@ def verdicts(change):
 def wants_an_application(change):
     """A container has no agent: what only an application brings about is not judged there, nor met by a law."""
     unjudged = {Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED}
-    return change.key.check.startswith(("application/", "application-", "law/")) and bool(verdicts(change) & unjudged)
+    return change.key.check.startswith(("application/", "application-", "law/", "written/")) and bool(
+        verdicts(change) & unjudged
+    )
 
 
 def test_the_wheel_and_the_container_get_the_same_verdicts(zenohd_image, tmp_path, capsys):
