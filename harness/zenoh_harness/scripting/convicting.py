@@ -89,10 +89,10 @@ def counts_of(convictions_of_all: Iterable[Convicts]) -> Counter[tuple[Says, Say
 
 
 def _findings_on(
-    case: Case, parameters: Parameters, node: type[Reference], seed: int
+    case: Case, parameters: Parameters, node: type[Reference], seed: int, variations: str = "quick"
 ) -> tuple[list[Finding], MemoryScene | str]:
     """Return the findings of a case on a node, and the scene; or the reason why it judged nothing."""
-    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile, seed=seed)
+    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile, seed=seed, variations=variations)
     try:
         case.run(scene, parameters)
     except Deviation as deviation:
@@ -109,10 +109,11 @@ def _reds(node: FaultyNode) -> Iterator[_Red]:
     missing = {check for check in node.caught_by if check in all_laws()}
     shown: set[tuple[str, Side, str]] = set()
     for case, parameters in _cases_to_try(node, wanted, missing):
-        findings, scene = _findings_on(case, parameters, node.node, 0)
+        depth = "full" if case.id in node.caught_by else "quick"
+        findings, scene = _findings_on(case, parameters, node.node, 0, depth)
         if isinstance(scene, str):
             continue
-        if findings and _takes(wanted, case.id) and _findings_on(case, parameters, node.node, 1)[0]:
+        if findings and _takes(wanted, case.id) and _findings_on(case, parameters, node.node, 1, depth)[0]:
             requirement = findings[0].requirement or case.requirement
             yield _Red(check_label(case.id, shown_all(parameters)), requirement, case.profile, findings[0], scene)
         for said in judge(scene.conversation, laws):

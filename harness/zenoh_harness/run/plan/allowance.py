@@ -26,7 +26,7 @@ _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _WRITTEN: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
 
 
-IN_VAIN: Final = 30.0
+IN_VAIN: Final = 20.0
 """Seconds that a quick run goes on with a target of which no plain session works: few checks can say anything of it."""
 
 
