@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -220,3 +221,18 @@ def test_triggers_differ() -> None:
 
     assert len(set(triggers)) == len(triggers)
     assert all(len(set(one)) == 3 for one in triggers)
+
+
+def test_the_time_of_a_target_that_ended_still_counts(monkeypatch):
+    """What a campaign may use is used up by all its targets, not by the last one alone."""
+    node = SimpleNamespace(stop=lambda: None)
+    trial = Trial(SimpleNamespace(start=lambda: node))
+    spent = iter((2.0, 3.0, 0.5))
+    monkeypatch.setattr("zenoh_fuzz.live.trial.cpu_of", lambda _: next(spent))
+
+    trial._node = node
+    assert trial.cpu_seconds() == 2.0
+    trial.stop()
+    trial._node = node
+
+    assert trial.cpu_seconds() == 3.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shlex
 import time
 from collections import Counter
@@ -24,7 +23,6 @@ from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
 from zenoh_harness.run.store import embargo
 from zenoh_harness.targets.lookup import open_checked
-from zenoh_harness.targets.target import NodeInstance
 
 from . import small
 from .acts import Input
@@ -124,10 +122,8 @@ class LiveWorker:
         return self.progress.seconds + time.monotonic() - self._began
 
     def _cpu_now(self) -> float:
-        node = self.trial._node
-        return time.process_time() + (cpu_of(node) if node is not None else 0.0) + self._ended_cpu
+        return time.process_time() + self.trial.cpu_seconds()
 
-    _ended_cpu = 0.0
     _batches = 0
 
     def is_over(self) -> bool:
@@ -278,16 +274,6 @@ def odd_paths(made: Input) -> frozenset[str]:
 def _count(counts: dict[str, int], names: Sequence[str]) -> None:
     for name in names:
         counts[name] = counts.get(name, 0) + 1
-
-
-def cpu_of(node: NodeInstance) -> float:
-    """Return the CPU seconds of a target's process so far; 0 where it has none."""
-    pid = node.program.pid if node.program is not None else 0
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() if pid else []
-    except OSError:
-        return 0.0
-    return sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from zenoh_conformance.judging.finding import Deviation
@@ -77,6 +79,7 @@ class Trial:
         self.known: set[tuple[str, str]] = set()
         """Symptoms whose panics need no further look at the target's health."""
         self._node: NodeInstance | None = None
+        self._ended_cpu = self._node_cpu = 0.0
         self._budget = Budget(calm=0.0)
         self._first: Usage | None = None
 
@@ -94,9 +97,16 @@ class Trial:
 
     def stop(self) -> None:
         """End the instance, if there is one."""
+        self._ended_cpu, self._node_cpu = self.cpu_seconds(), 0.0
         node, self._node = self._node, None
         if node is not None:
             node.stop()
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds of all targets so far; of one that died by itself, those that were seen last."""
+        if self._node is not None:
+            self._node_cpu = max(self._node_cpu, cpu_of(self._node))
+        return self._ended_cpu + self._node_cpu
 
     def run(
         self, inputs: Sequence[Input], until: Callable[[], bool] = lambda: False, *, brief: bool = False
@@ -236,6 +246,16 @@ class Trial:
         first = self._first = self._first or now
         grown = {name: getattr(now, name) - getattr(first, name) for name in ("memory", "threads", "descriptors")}
         return next((name for name, count in grown.items() if count > getattr(GROWN, name)), "")
+
+
+def cpu_of(node: NodeInstance) -> float:
+    """Return the CPU seconds of a target's process so far; 0 where it has none."""
+    pid = node.program.pid if node.program is not None else 0
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() if pid else []
+    except OSError:
+        return 0.0
+    return sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
 
 
 def _riding(one: Input) -> bool:
