@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from threading import BoundedSemaphore
 from threading import Event as Flag
 
@@ -184,12 +186,17 @@ class NodeRun:
                 raise reason
 
     def run_later(self, register: Register, habits: TargetHabits) -> None:
-        """The profiles after the first, of which all was learnt that is in `habits`."""
+        """The profiles after the first, of which all was learnt that is in `habits`.
+
+        Those that wait for leases run all at the same time: nearly all of their time is waiting.
+        """
         self._habits = habits
         waiting = [name for name in self.profiles[1:] if any(waits(item) for item in self.plan.profiles[name])]
         working = [name for name in self.profiles[1:] if name not in waiting]
         try:
-            with Beside(lambda: self._visit(register, waiting, beside=False), self.stop):
+            with ExitStack() as beside:
+                for name in waiting:
+                    beside.enter_context(Beside(partial(self._visit, register, [name], beside=False), self.stop))
                 self._visit(register, working, beside=False)
         finally:
             self._let_all_go()

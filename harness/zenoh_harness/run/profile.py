@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event as Flag
@@ -116,10 +116,13 @@ class ProfileRun:
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 
     def alone(self, items: Sequence[Item], can: Ability) -> AloneResults:
-        """Run cases that must be alone, for another process to record."""
+        """Run the cases that last long, and then those that must be alone, for another process to record."""
         controls = Controls(self.cases, self.ground)
         group = self._group(can, self.records.law_results(resumed=False), [], controls)
-        decisions = [decision for these in groups(items) for decision in group.run(these)]
+        ordered = sorted(items, key=lambda item: item.case.alone)
+        decisions = [
+            decision for these in groups(ordered, wave=lambda item: item.case.alone) for decision in group.run(these)
+        ]
         return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow, self.lifecycle.lost)
 
     def _group(self, can: Ability, law_results: LawResults, deaths: list[Death], controls: Controls) -> Group:
@@ -166,14 +169,17 @@ class ProfileRun:
         look = self.look if needs and unhealthy is None else None
         can = self.lifecycle.undisturbed(lambda: ability(self.target, self.lifecycle.node, look, needs))
         known = {
-            "known_deviations": partial(
-                self.options.known.requirements, self.target.identity.version, role=self.target.side.value
-            ),
+            "known_deviations": self._known_deviations,
             "quick": self.options.depth == "quick",
             "variations": self.options.depth,
             "explores": self.options.seed,
         }
         return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
+
+    @property
+    def _known_deviations(self) -> Callable[..., Mapping[str, tuple[str, ...]]]:
+        """Requirement to the causes with which this target is known to deviate from it; given the `model` that asks."""
+        return partial(self.options.known.requirements, self.target.identity.version, role=self.target.side.value)
 
     def _able(self, can: Ability, items: Sequence[Item]) -> list[Item]:
         """The items whose needs are met; the others are recorded with what is missing."""
@@ -221,13 +227,22 @@ class ProfileRun:
             yield from self._decisions(instances, few)
 
     def _decisions(self, instances: Instances, items: Sequence[Item]) -> Iterator[Decision]:
-        """Those that wait are started first and awaited last; those that must be alone come when nothing else runs."""
+        """Those that wait are started first and awaited last; those that must be alone come when nothing else runs.
+
+        What the target is known to leave unanswered waits, too: for all of its patience.
+
+        A copy of this process has an instance of its own: for those that must be alone, and for those that last long.
+        """
         if self.allowance.over():
             yield from left_out(items, self.allowance)
             return
-        group = instances.first
-        timed = [item for item in items if group.jobs > 1 and not group.fresh and waits(item)]
-        alone = [item for item in items if item.case.alone]
+        group, known = instances.first, self._known_deviations()
+        silent = {name for name, causes in known.items() if any(SILENCE in cause for cause in causes)}
+        timed = [
+            item for item in items
+            if group.jobs > 1 and not group.fresh and (waits(item) or (item.case.requirement in silent and _can_wait(item)))
+        ]  # fmt: skip
+        alone = [item for item in items if item.case.alone or (self.fork is not None and _is_long(item))]
         others = [item for item in items if item not in timed and item not in alone]
         if instances.several:
             long = [item for item in others if waits(item)]
@@ -258,6 +273,10 @@ class ProfileRun:
             return
         for these in groups(alone, each=group.fresh):
             yield from group.run(these)
+
+
+SILENCE = "silence"
+"""Is in the cause where something did not come."""
 
 
 class _Timed:
@@ -298,7 +317,16 @@ class _Timed:
 
 def waits(item: Item) -> bool:
     """Whether the case can wait beside others."""
-    return item.case.timed and not item.case.alone and not uses_agent(item)
+    return item.case.timed and _can_wait(item)
+
+
+def _can_wait(item: Item) -> bool:
+    return not item.case.alone and not item.case.varies and not uses_agent(item)
+
+
+def _is_long(item: Item) -> bool:
+    """Whether the case runs in many circumstances, one after the other: among others it would hold up its whole group."""
+    return bool(item.case.varies) and not uses_agent(item)
 
 
 def _bound(item: Item, conditions: Conditions, number: int = 1) -> Callable[[], AttemptOutcome]:
