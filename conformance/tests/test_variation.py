@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import pytest
 
 from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.cases.varied import CHANCES, Runner
+from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.variation import (
     QUICK_ROWS,
     Dimension,
+    Variation,
     combinations_in,
     coverage_of,
     covering,
@@ -20,6 +24,7 @@ from zenoh_conformance.judging.variation import (
     fewest,
     rows_of,
 )
+from zenoh_conformance.reading.conversation import Side
 
 LANE = Dimension.of("lane", "in lane {}", 5, 1, 7)
 KIND = Dimension.of("kind", "as {}", "put", "del")
@@ -126,3 +131,23 @@ def test_only_a_seed_explores() -> None:
 )
 def test_the_fewest_circumstances_are_told(is_red, says: str) -> None:
     assert describe(FOUR, fewest(FOUR, (7, "del", 128, "a query"), is_red)) == says
+
+
+CHANCY = Dimension.of("channel", "as {}", "reliable", "best effort", chancy=("best effort",))
+"""What is said with best effort may be lost by a node that is busy."""
+
+
+@pytest.mark.parametrize(
+    ("value", "lost", "is_red"),
+    [("reliable", 1, True), ("best effort", CHANCES - 1, False), ("best effort", CHANCES, True)],
+)
+def test_what_a_busy_node_may_lose_is_red_only_when_it_is_lost_each_time(value: str, lost: int, is_red: bool) -> None:
+    times = iter([True] * lost)
+
+    def function(_scene: object, v: Variation) -> None:
+        if v[CHANCY] == value and next(times, False):
+            raise Deviation(Finding(requirement="push/push-reaches-intersecting", sender=Side.RESPONDER))
+
+    runner = Runner(function, (CHANCY,), SimpleNamespace(dialogues=[]), {})
+
+    assert (runner.run((value,)) is not None) is is_red

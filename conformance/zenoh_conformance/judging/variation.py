@@ -7,7 +7,7 @@ that is added later has a later edition: the rows of earlier editions stay as th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, islice, product
@@ -40,10 +40,15 @@ class Dimension:
     is_ordered: bool = False
     """Whether larger values include smaller ones: what is red from one on is red at all after it."""
 
+    chancy: frozenset[Value] = frozenset()
+    """The values with which a node that is busy may fail and be right: what is red with them must be so several times."""
+
     @classmethod
-    def of(cls, name: str, says: str, *values: Value, is_ordered: bool = False) -> Dimension:
+    def of(
+        cls, name: str, says: str, *values: Value, is_ordered: bool = False, chancy: Collection[Value] = ()
+    ) -> Dimension:
         """One of the first edition."""
-        return cls(name, says, ((1, values),), is_ordered)
+        return cls(name, says, ((1, values),), is_ordered, frozenset(chancy))
 
     @property
     def values(self) -> tuple[Value, ...]:

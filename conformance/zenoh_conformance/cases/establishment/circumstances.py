@@ -53,7 +53,9 @@ BEFORE: Final = Dimension.of(
     "before", "after {}", "nothing", "a session of another node", "a handshake of another node that was refused",
     "a handshake of the same node that was refused", "a handshake of the same node that was given up",
     "a session of the same node", "a session of the same node with a short lease",
+    chancy=("a session of the same node", "a session of the same node with a short lease"),
 )  # fmt: skip
+"""No page says how soon after the end of a session its node may come back."""
 
 HANDSHAKE: Final = (SIZES, OFFERED, CONFIRMED, CUT, ZID, FIRST_SN, LEASE, BEFORE)
 REFUSED: Final = (SIZES, OFFERED, CONFIRMED, ZID, BEFORE)

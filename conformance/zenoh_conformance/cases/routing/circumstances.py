@@ -21,7 +21,7 @@ from zenoh_conformance.talking import Party, Scene, one_more
 from zenoh_conformance.wire import Exts
 
 LANE: Final = Dimension.of("lane", "in lane {}", sane.DEFAULT_PRIORITY, 1, 2, 3, 4, 6, 7)
-CHANNEL: Final = Dimension.of("channel", "as {}", "reliable", "best effort")
+CHANNEL: Final = Dimension.of("channel", "as {}", "reliable", "best effort", chancy=("best effort",))
 EXPRESS: Final = Dimension.of("express", "with the express bit", 0, 1)
 PUT_OR_DEL: Final = Dimension.of("kind", "as {}", "put", "del")
 ANSWER: Final = Dimension.of("kind", "answered by {}", "put", "del", "err")
