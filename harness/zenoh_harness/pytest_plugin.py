@@ -16,11 +16,12 @@ import pytest
 if TYPE_CHECKING:
     from zenoh_conformance.judging.verdict import Judgement
     from zenoh_conformance.spec.requirement import Requirement
+    from zenoh_harness.run.plan.own_vectors import OwnVectors
     from zenoh_harness.run.runner import Ran, RunPart
-
 
 EMBARGOED = pytest.StashKey[int]()
 NAMED = pytest.StashKey[frozenset[str]]()
+OWN = pytest.StashKey["OwnVectors"]()
 MOST = 80
 """Lines of a conversation in a failure: the last ones."""
 
@@ -38,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--target-cases", action="append", default=[], metavar="FILE", help="further cases of yours, in a Python file"
     )
+    group.addoption("--target-vectors", metavar="DIR", help="also play the vectors of yours in this folder")
     group.addoption("--target-results", metavar="DIR", help="keep results and evidence here")
 
 
@@ -62,6 +64,16 @@ def _load(config: pytest.Config, path: str) -> None:
         load(Path(path) if Path(path).is_absolute() else config.invocation_params.dir / path)
     except UsageError as why:
         raise pytest.UsageError(str(why)) from why
+
+
+def own_vectors(config: pytest.Config) -> OwnVectors:
+    """Return the user's own vectors, once a session. Raises UsageError for a folder without files."""
+    from zenoh_harness.run.plan.own_vectors import OwnVectors
+
+    if OWN not in config.stash:
+        folder = config.getoption("--target-vectors")
+        config.stash[OWN] = OwnVectors.read(config.invocation_params.dir / folder if folder else None)
+    return config.stash[OWN]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -118,13 +130,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail the session if an item under embargo was counted."""
-    if session.config.stash.get(EMBARGOED, 0) and session.exitstatus == pytest.ExitCode.OK:
+    """Fail the session if an item under embargo was counted, or a vector of the user's could not be used."""
+    own = session.config.stash.get(OWN, None)
+    if (
+        session.config.stash.get(EMBARGOED, 0) or (own is not None and own.broken)
+    ) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print the number of embargoed findings."""
+    """Print the user's vectors that cannot be used, and the number of embargoed findings."""
+    own = config.stash.get(OWN, None)
+    for line in own.remarks if own is not None else ():
+        terminalreporter.write_line(line)
     if count := config.stash.get(EMBARGOED, 0):
         terminalreporter.write_line(f"findings under embargo, kept only in your data folder: {count}")
 
@@ -158,10 +176,11 @@ class TargetCollector(pytest.Collector):
         selection = Selection(only or tuple(self.config.getoption("--target-only")))
         try:
             reach = find(self.name)
-            parts = parts_of(reach, Options(out=self.folder(), selection=selection))
+            own = own_vectors(self.config)
+            parts = parts_of(reach, Options(out=self.folder(), selection=selection, own_vectors=own))
             for part in parts:
-                own, identity = map(find_list, self.config.getoption("--target-known")), parts[0].identity
-                known = known_for(identity.name, own, kind=identity.kind, nodes=nodes_of(parts))
+                lists, identity = map(find_list, self.config.getoption("--target-known")), parts[0].identity
+                known = known_for(identity.name, lists, kind=identity.kind, nodes=nodes_of(parts))
                 part.options = replace(part.options, known=known)
         except HarnessError as why:
             raise pytest.UsageError(str(why)) from why

@@ -141,11 +141,16 @@ def load(folder: Path | None = None, *, requirements: Collection[str] | None = N
 
 
 def load_usable(
-    folder: Path, *, known: Iterable[Vector] = (), requirements: Collection[str] | None = None
+    folder: Path,
+    *,
+    known: Iterable[Vector] = (),
+    requirements: Collection[str] | None = None,
+    check: Callable[[Vector], None] = lambda _vector: None,
 ) -> tuple[tuple[Vector, ...], tuple[VectorError, ...]]:
     """The vectors of a folder that can be used, sorted by id, and what is wrong with each of the others.
 
-    `known`: vectors whose ids and meanings those of the folder must not contradict. Raises VectorError for a folder without files.
+    `known`: vectors whose ids and meanings those of the folder must not contradict; `check` raises VectorError for what else is wrong
+    with a vector. Raises VectorError for a folder without files.
     """
     files = sorted(path for path in folder.glob("*.json") if not path.name.endswith(".schema.json"))
     if not files:
@@ -164,6 +169,7 @@ def load_usable(
                 vector = _vector(file.name, row)
                 check_covers([vector], vector.covers if requirements is None else requirements)
                 _check_beside(vector, usable, outcomes)
+                check(vector)
             except VectorError as error:
                 broken.append(VectorError(error.file, error.id, error.field, error.why, _line_of(file, error.id)))
                 continue

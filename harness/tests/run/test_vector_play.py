@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from vectors_of_a_user import REFUSED, write_vectors
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import CloseReason, Del, Oam, Put
@@ -15,6 +16,7 @@ from zenoh_harness.commands._played import totals
 from zenoh_harness.commands.vectors import command
 from zenoh_harness.errors import UsageError
 from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.probing.habits import study
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Refused
 from zenoh_harness.reference.memory import MemoryScene
@@ -23,7 +25,6 @@ from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.play import Player
 from zenoh_harness.variants import all_variants
-from zenoh_vectors.loader import data_folder
 
 CORE = [vector for vector in golden() if vector.core]
 
@@ -150,6 +151,14 @@ def test_what_is_grave_on_an_implementation_of_others_is_kept_back_and_only_coun
     assert "answers nothing after it" in "".join(path.read_text() for path in tmp_path.rglob(embargo.KEPT))
 
 
+def test_a_second_session_is_looked_for_once(monkeypatch):
+    """`vectors play` of a node that serves one link at a time waited four times for a session that never opens."""
+    asked = []
+    monkeypatch.setattr(study, "_forwards_once", lambda *given: asked.append(given) or True)
+    CliRunner().invoke(command, ["play", "reference?role=router", "put/attachment-0*"], standalone_mode=False)
+    assert len(asked) == 1
+
+
 def test_a_node_that_serves_one_link_at_a_time_is_judged_as_a_receiver():
     answers = played(
         all_variants()["takes-one-link-at-a-time"].node, [vector for vector in CORE if vector.id.startswith("put/")]
@@ -158,18 +167,6 @@ def test_a_node_that_serves_one_link_at_a_time_is_judged_as_a_receiver():
         Verdict.PASS,
         Verdict.NOT_OBSERVED,
     }
-
-
-def write_vectors(folder, *changes):
-    """A file of vectors like the first of `put`, each with other fields."""
-    document = json.loads((data_folder() / "put.json").read_text(encoding="utf-8"))
-    plain = next(one for one in document["vectors"] if one.get("means") and one["canonical"])
-    rows = [{**plain, "id": f"mine/number-{at}", "core": False, **change} for at, change in enumerate(changes)]
-    rows = [{name: value for name, value in row.items() if value is not None} for row in rows]
-    (folder / "mine.json").write_text(json.dumps({**document, "vectors": rows}, indent=1), encoding="utf-8")
-
-
-REFUSED = {"means": None, "also": None, "canonical": None, "refuses": {"why": "truncated", "at": 1, "path": "push"}}
 
 
 def test_a_users_vectors_are_played_but_for_those_that_cannot_be_used(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.runner import RESULTS, parts_of, run_target
-from zenoh_harness.run.vectors import node_run
+from zenoh_harness.run.vectors import node_run, rows
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.effects import SURVIVOR
@@ -45,11 +45,11 @@ class _ReadsNothing(Reference):
 
 def judged(node, *, routes, requirements=None):
     """The verdicts by requirement, of the vectors of a quick run."""
-    rows = requirements or node_run.rows(Selection(), Side.RESPONDER)
+    wanted = requirements or rows.rows(Selection(), Side.RESPONDER)
     player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=routes)
-    answers = player.play(node_run.choose_vectors(golden(), rows, "quick"), golden())
-    played = node_run.Played.of(answers, routes=routes)
-    return {row: node_run.judge_row(row, played).verdict for row in rows}
+    answers = player.play(rows.choose_vectors(golden(), wanted, "quick"), golden())
+    played = rows.Played.of(answers, routes=routes)
+    return {row: rows.judge_row(row, played).verdict for row in wanted}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def count(verdicts):
 
 def test_a_router_is_judged_on_most_rows_and_red_on_none(on_router):
     assert {*on_router.values()} <= {Verdict.PASS, Verdict.NOT_OBSERVED}
-    assert count(on_router) > 0.8 * len(node_run.judged_on()["router"])
+    assert count(on_router) > 0.8 * len(rows.judged_on()["router"])
 
 
 def test_a_receiver_is_judged_on_fewer_and_one_that_reads_nothing_on_hardly_any(on_router):
@@ -76,19 +76,19 @@ def test_a_receiver_is_judged_on_fewer_and_one_that_reads_nothing_on_hardly_any(
 
 def answers(verdict, cause=""):
     """The vectors that notice a misreading of the row, each answered so."""
-    ids = node_run.judged_on()["router"][ROW]
+    ids = rows.judged_on()["router"][ROW]
     return [(vector, VectorAnswer(verdict, cause)) for vector in golden() if vector.id in ids]
 
 
 def test_a_row_is_judged_by_the_vectors_that_notice_its_misreading():
-    assert node_run.judge_row(ROW, node_run.Played.of(answers(Verdict.PASS), routes=True)).verdict is Verdict.PASS
+    assert rows.judge_row(ROW, rows.Played.of(answers(Verdict.PASS), routes=True)).verdict is Verdict.PASS
     others = [(one, VectorAnswer(Verdict.PASS)) for one in golden() if one.id == "init/syn-plain"]
-    assert node_run.judge_row(ROW, node_run.Played.of(others, routes=True)).verdict is Verdict.NOT_OBSERVED
+    assert rows.judge_row(ROW, rows.Played.of(others, routes=True)).verdict is Verdict.NOT_OBSERVED
 
 
 def test_a_row_that_only_survives_is_not_judged():
     some = [(vector, SURVIVOR) for vector, _ in answers(Verdict.PASS)]
-    row = node_run.judge_row(ROW, node_run.Played.of(some, routes=True))
+    row = rows.judge_row(ROW, rows.Played.of(some, routes=True))
     assert row.verdict is Verdict.NOT_OBSERVED and row.cause.startswith("survived")
     assert row.details["survived"] == len(some)
 
@@ -96,7 +96,7 @@ def test_a_row_that_only_survives_is_not_judged():
 def test_one_red_vector_is_the_verdict_and_is_named():
     mixed = [*answers(Verdict.PASS), *answers(Verdict.FAIL, "push.put.payload: expected 01, found 02")]
     covering = [(one, each) for one, each in mixed if ROW in one.covers]
-    row = node_run.judge_row(ROW, node_run.Played.of(covering, routes=True))
+    row = rows.judge_row(ROW, rows.Played.of(covering, routes=True))
     assert row.verdict is Verdict.FAIL and row.cause.startswith("push.put.payload")
     assert row.details["vectors"] and row.details["by"] == "node"
 
@@ -115,7 +115,7 @@ def test_a_run_that_is_resumed_plays_what_it_would_have_played(tmp_path, monkeyp
     options = Options(out=tmp_path, depth="quick")
     part = parts_of(parse("reference?role=router&as=responder"), options)[0]
     chosen = []
-    monkeypatch.setattr(node_run, "choose_vectors", lambda _vectors, rows, _depth: chosen.append(set(rows)) or ())
+    monkeypatch.setattr(node_run, "choose_vectors", lambda _vectors, wanted, _depth: chosen.append(set(wanted)) or ())
     with part.target.start() as node:
         lifecycle = SimpleNamespace(node=node)
         part.vectors._play(lifecycle, options, routes=True)

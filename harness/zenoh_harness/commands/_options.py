@@ -40,6 +40,13 @@ calm_option: Final = click.option(
     is_flag=True,
     help="Judge what met a busy machine once more, alone, when the machine is calm; waits 5 minutes at most.",
 )
+vectors_option: Final = click.option(
+    "--vectors",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Play the vectors in this folder, too: files in the published schema.",
+)
 strict_option: Final = click.option("--strict", is_flag=True, help="Count `warn` and `slow` as deviations.")
 
 

@@ -32,8 +32,9 @@ from zenoh_harness.commands._options import (
     seed_option,
     strict_option,
     timeout_option,
+    vectors_option,
 )
-from zenoh_harness.commands.run import accept_judged, command_line
+from zenoh_harness.commands.run import accept_judged, command_line, with_broken
 from zenoh_harness.console import Shell, Verbs, out_option, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
 from zenoh_harness.files import judged as files_judged
@@ -51,6 +52,7 @@ from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.check_names import every_name
 from zenoh_harness.run.overload import prevented_judgements
 from zenoh_harness.run.plan.allowance import AT_FULL, Allowance, seconds_of
+from zenoh_harness.run.plan.own_vectors import OwnVectors
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.report.summary import shares_of
 from zenoh_harness.run.runner import Ran, nodes_of, parts_of, run_target
@@ -117,6 +119,7 @@ def _run_options(function: Command) -> Command:
         fresh_option,
         depth_option("quick"),
         only_option,
+        vectors_option,
         list_option,
         click.argument("target", shell_complete=completing.targets),
     ):
@@ -184,7 +187,8 @@ def judge(
     verdict = _verdict(ran.header, held, code, ran.out, path, how, by_revision)
     verdict = replace(verdict, late=len(prevented_judgements(ran.judgements)), share=share)
     why = ran.stopped.what if ran.stopped else ""
-    return _publish(shell, replace(verdict, why=why, shares=shares_of(ran.judgements, ran.header.role)), summary)
+    published = _publish(shell, replace(verdict, why=why, shares=shares_of(ran.judgements, ran.header.role)), summary)
+    return with_broken(shell, options.own_vectors, published)
 
 
 @command.command("init")
@@ -214,7 +218,7 @@ def init(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int:
     except UsageError as why:  # the folder went while the target was judged, or the disk is full: the run is not lost
         _keep_beside_results(text, options.out / path.name, why)
         raise
-    return _report_written(shell, path, held, ran, options)
+    return with_broken(shell, options.own_vectors, _report_written(shell, path, held, ran, options))
 
 
 def _keep_beside_results(text: str, kept: Path, why: UsageError) -> None:
@@ -245,7 +249,7 @@ def update(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int
     held = _compare_run(ran, placed, options)
     before = path.read_bytes().decode("utf-8")
     editing.write_list(path, editing.updated_list(before, held, ran.judgements, owner))
-    return _report_written(shell, path, held, ran, options)
+    return with_broken(shell, options.own_vectors, _report_written(shell, path, held, ran, options))
 
 
 @command.command("results")
@@ -323,11 +327,12 @@ command.add_command(_flakes.command)
 
 def _options(target: str, how: dict[str, Any]) -> tuple[Reach, Options]:
     """Return target and options; every name is checked before any work."""
-    selection = Selection(how["only"])
-    selection.check(every_name())
+    selection, own = Selection(how["only"]), OwnVectors.read(how["folder"])
+    selection.check((*own.names, *every_name()))
     seconds = AT_FULL if how["depth"] == "full" else inf
     options = Options(
         selection=selection,
+        own_vectors=own,
         allowance=Allowance.of(seconds),
         timeout=seconds_of(how["timeout"], "--timeout") if how["timeout"] else None,
         **{name: how[name] for name in ("out", "jobs", "seed", "depth", "strict", "fresh")},
@@ -436,6 +441,7 @@ def _verdict(
     words = ["zconform", "gate", "update", header.reach, "--known", str(path)]
     words += ["--depth", how["depth"]] if how["depth"] != "quick" else []
     words += [word for pattern in how["only"] for word in ("--only", pattern)]
+    words += ["--vectors", str(how["folder"])] if how.get("folder") else []
     words += [f"--{name}" for name in ("strict", "fresh") if how.get(name)]
     words += ["--timeout", how["timeout"]] if how.get("timeout") else []
     return report.GateReport(

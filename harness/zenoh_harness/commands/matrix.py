@@ -14,13 +14,14 @@ import click
 from zenoh_conformance.judging.verdict import Exit, Verdict
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
-from zenoh_harness.commands._options import depth_option, only_option, resume_option
-from zenoh_harness.commands.run import joined_exit
+from zenoh_harness.commands._options import depth_option, only_option, resume_option, vectors_option
+from zenoh_harness.commands.run import joined_exit, with_broken
 from zenoh_harness.console import Shell, out_option, plain, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.results import Results
 from zenoh_harness.files.writable import check_folders
 from zenoh_harness.run.check_names import every_name
+from zenoh_harness.run.plan.own_vectors import OwnVectors
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.scripting.shipped import shipped_scripts
 from zenoh_harness.targets.lookup import find_checked
@@ -52,6 +53,7 @@ MOST_LABELS: Final = 500
 @click.option("--jobs", type=click.IntRange(1, 64), help="Targets in parallel. Default: by processors and memory.")
 @depth_option("full")
 @known_option
+@vectors_option
 @out_option("zconform-matrix", "Folder for the results, one subfolder per target.")
 @click.option(
     "--again",
@@ -75,6 +77,7 @@ def command(
     jobs: int | None,
     depth: str,
     known: tuple[Path, ...],
+    folder: Path | None,
     out: Path,
     again: int,
     resume: bool,
@@ -96,10 +99,11 @@ def command(
     for target in reached:
         find_checked(target)
     check_folders(out)
-    options = ["--depth", depth, *(part for file in known for part in ("--known", str(file)))]
+    own = OwnVectors.read(folder)
+    options = ["--depth", depth, *(part for file in known for part in ("--known", str(file))), *own.words]
     if bisect:
         return _bisect(shell, reached, bisect, Matrix(out / "bisect", options))
-    Selection(only).check(every_name())
+    Selection(only).check((*own.names, *every_name()))
     options += [part for glob in only for part in ("--only", glob)]
     shutil.rmtree(out / AGAIN, ignore_errors=True)  # of a matrix that was killed
     matrix = Matrix(out, options, min(jobs or room(), len(reached)), resume=resume)
@@ -107,7 +111,7 @@ def command(
     combined = document(ordered)
     (out / COMBINED).write_text(json.dumps(combined, indent=1) + "\n", encoding="utf-8")
     shell.answer(lambda: combined, lambda: _print(shell, ordered, out))
-    return _exit([one.done for one in ordered])
+    return with_broken(shell, own, _exit([one.done for one in ordered]))
 
 
 def _once_more(shell: Shell, out: Path, options: Sequence[str], selected: bool) -> Ask:
@@ -158,8 +162,14 @@ def _print(shell: Shell, ordered: Sequence[Column], out: Path) -> None:
 
 
 def _exit(done: Sequence[Done]) -> int:
-    """Return the exit code of all runs: the first of 3, 1, 4 and 0 that occurs; any other code counts as 3."""
-    return joined_exit(Exit(it.code) if it.code in (0, 1, 4) else Exit.CANNOT_GO_ON for it in done)
+    """Return the exit code of all runs: the first of 3, 1, 4 and 0 that occurs; any other code counts as 3.
+
+    A run that met vectors which cannot be used has the code of its results.
+    """
+    codes = [
+        it.results.footer.exit if it.code == Exit.USAGE and it.results and it.results.footer else it.code for it in done
+    ]
+    return joined_exit(Exit(code) if code in (0, 1, 4) else Exit.CANNOT_GO_ON for code in codes)
 
 
 def _bisect(shell: Shell, reached: Sequence[str], check: str, matrix: Matrix) -> int:

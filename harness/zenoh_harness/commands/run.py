@@ -28,6 +28,7 @@ from zenoh_harness.commands._options import (
     seed_option,
     strict_option,
     timeout_option,
+    vectors_option,
 )
 from zenoh_harness.console import Shell, out_option, plain, shell_options
 from zenoh_harness.errors import OtherVersion, UsageError
@@ -39,6 +40,7 @@ from zenoh_harness.run.attempt import debugging
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.check_names import every_name
 from zenoh_harness.run.plan.allowance import AT_FULL, Allowance, seconds_of
+from zenoh_harness.run.plan.own_vectors import OwnVectors
 from zenoh_harness.run.plan.plan import Selection, Shard
 from zenoh_harness.run.report import summary
 from zenoh_harness.run.runner import Ran, known_for, nodes_of, parts_of, run_target
@@ -67,6 +69,7 @@ OUT: Final = "zconform-results"
 @fresh_option
 @out_option(OUT)
 @known_option
+@vectors_option
 @click.option("--judged", type=FILE, help="List of what an earlier run judged; fail if this run judges less.")
 @click.option("--accept", is_flag=True, help="Write the list of --judged from this run.")
 @export_options
@@ -107,6 +110,7 @@ def command(
     fresh: bool,
     out: Path,
     known: tuple[Path, ...],
+    folder: Path | None,
     judged: Path | None,
     accept: bool,
     exports: Exports,
@@ -131,7 +135,8 @@ def command(
     Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 harness or target failed, 4 nothing was judged.
     """
     only, keep = ((debug,), True) if debug else (only, keep)
-    selection = checked_selection(only, shard)
+    own = OwnVectors.read(folder)
+    selection = checked_selection(only, shard, own)
     seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" and not debug else inf
     exports.check()
     check_folders(out)
@@ -151,6 +156,7 @@ def command(
         kept=kept if keep else None,
         told=shell.detail,
         found=shell.note,
+        own_vectors=own,
         with_embargoed=with_embargoed,
         max_fail=max_fail,
         timeout=seconds_of(timeout, "--timeout") if timeout else debugging.PATIENCE if debug else None,
@@ -162,14 +168,21 @@ def command(
     exports.write(shell, exports.read(ran), strict=strict, lists=known)
     if judged is not None and accept:
         accept_judged(shell, judged, ran[0])
-    return keep_running(shell, kept, finish_runs(shell, ran))
+    return keep_running(shell, kept, with_broken(shell, own, finish_runs(shell, ran)))
 
 
-def checked_selection(only: tuple[str, ...], shard: str | None) -> Selection:
+def checked_selection(only: tuple[str, ...], shard: str | None, own: OwnVectors) -> Selection:
     """Return the checks that --only and --shard select. Raises UsageError for a pattern that matches nothing."""
     selection = Selection(only, Shard.read(shard) if shard else None)
-    selection.check(every_name())
+    selection.check((*own.names, *every_name()))
     return selection
+
+
+def with_broken(shell: Shell, own: OwnVectors, code: int) -> int:
+    """Print which vectors of the user's folder could not be used; return 2 if there are any, else the run's exit code."""
+    for line in own.remarks:
+        click.echo(f"zconform: {plain(line)}", err=True)
+    return int(Exit.USAGE) if own.broken else code
 
 
 def run_each(

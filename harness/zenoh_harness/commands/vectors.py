@@ -18,13 +18,14 @@ from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.commands import _completing as completing
-from zenoh_harness.commands._options import seed_option
+from zenoh_harness.commands._options import seed_option, vectors_option
 from zenoh_harness.commands._played import details, hold_back, judge_rows, table, totals
 from zenoh_harness.commands._vectors import VectorLine, confirmations, fold_numbers
 from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.files.results import judgement_row
 from zenoh_harness.foreign.confirm.command import command as confirm
+from zenoh_harness.run.plan.own_vectors import OwnVectors
 from zenoh_harness.run.store.embargo import count_line
 from zenoh_harness.run.vectors.answers import judge_vector, requests
 from zenoh_harness.run.vectors.started import play
@@ -33,7 +34,7 @@ from zenoh_harness.targets.adapters import stdio
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import open_codec
 from zenoh_vectors.export import export
-from zenoh_vectors.loader import Vector, VectorError, check_covers, load, load_file, load_usable
+from zenoh_vectors.loader import Vector, VectorError, check_covers, load, load_file
 
 
 @click.group(cls=Verbs)
@@ -145,13 +146,7 @@ def check(shell: Shell, target: str, only: str, validate: bool) -> int:
 @command.command("play")
 @click.argument("target", metavar="TARGET", shell_complete=completing.targets)
 @click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.vectors)
-@click.option(
-    "--vectors",
-    "folder",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Play the vectors in this folder, too: files in the published schema.",
-)
+@vectors_option
 @seed_option
 @shell_options()
 def play_vectors(shell: Shell, target: str, pattern: str, folder: Path | None, seed: int) -> int:
@@ -168,8 +163,8 @@ def play_vectors(shell: Shell, target: str, pattern: str, folder: Path | None, s
     Exit codes: 0 all judged vectors pass, 1 some do not, 2 usage, or a vector that cannot be used, 3 harness or target failed,
     4 nothing was judged.
     """
-    own, broken = usable_vectors(folder)
-    chosen, opened = select(pattern, own), lookup.open_checked(target)
+    own = OwnVectors.read(folder)
+    chosen, opened = select(pattern, own.usable), lookup.open_checked(target)
     if opened.side is not Side.RESPONDER:
         raise UsageError(f"{target} is an initiator, and vectors are played to responders", hint="leave role= out")
     with shell.progress(len(chosen), "vectors") as advance:
@@ -185,16 +180,15 @@ def play_vectors(shell: Shell, target: str, pattern: str, folder: Path | None, s
         "routes": routes,
         "totals": found,
         "embargoed": len(kept),
-        "broken": [str(error) for error in broken],
+        "broken": [str(error) for error in own.broken],
         "judgements": judgements,
         "vectors": [
             _result_json(result) | details(answer) for result, (_, answer) in zip(results, answers, strict=True)
         ],
     }
     lines = (_result_line(each) for each in results if not each.verdict.is_quiet or shell.verbose)
-    cannot = (f"cannot be used: {error}" for error in broken)
-    shell.show(value, [*lines, *cannot, *table(found), *([count_line(len(kept))] if kept else [])])
-    return 2 if broken else code
+    shell.show(value, [*lines, *own.remarks, *table(found), *([count_line(len(kept))] if kept else [])])
+    return 2 if own.broken else code
 
 
 @command.command("export")
@@ -221,16 +215,6 @@ def everything() -> tuple[Vector, ...]:
         return load(requirements=requirements())
     except VectorError as bad:
         raise UsageError(str(bad), step="read the vectors", hint="`tox -e vectors` generates them") from bad
-
-
-def usable_vectors(folder: Path | None) -> tuple[tuple[Vector, ...], tuple[VectorError, ...]]:
-    """Return the vectors in a user's folder, and what is wrong with those that cannot be used. Raises UsageError if it has no file."""
-    if folder is None:
-        return (), ()
-    try:
-        return load_usable(folder, known=everything(), requirements=requirements())
-    except VectorError as bad:
-        raise UsageError(str(bad), step="read the vectors") from bad
 
 
 def select(pattern: str, own: Sequence[Vector] = ()) -> list[Vector]:

@@ -13,8 +13,8 @@ from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.attempt.model_cases import model_cases
 from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.vectors.codec_run import golden
-from zenoh_harness.run.vectors.node_run import check_of as vector_check
-from zenoh_harness.run.vectors.node_run import judged_on
+from zenoh_harness.run.vectors.rows import check_of as vector_check
+from zenoh_harness.run.vectors.rows import judged_on
 from zenoh_harness.run.vectors.written import written_on
 from zenoh_harness.scripting.shipped import script_cases
 

@@ -99,7 +99,7 @@ class NodeRun:
         self.vectors = NodeVectors(target, options, vectors)
         speaks = bool(vectors) and bool(self.plan.profiles.get(DEFAULT))
         self.written = WrittenRows(options.selection, target.side, speaks=speaks)
-        if self.vectors.rows and DEFAULT not in self.plan.profiles:
+        if self.vectors.size and DEFAULT not in self.plan.profiles:
             self.plan = RunPlan({DEFAULT: (), **self.plan.profiles}, self.plan.left_out)
         if options.shuffle is not None:
             self.plan = shuffled(self.plan, options.shuffle)
@@ -123,7 +123,7 @@ class NodeRun:
     @property
     def size(self) -> int:
         """How many steps `advance` is told of."""
-        return sum(1 for _ in self.plan.items()) + len(self.vectors.rows) + len(self.written.rows)
+        return sum(1 for _ in self.plan.items()) + self.vectors.size + len(self.written.rows)
 
     def close(self) -> None:
         """Nothing outlives a run but what `--keep` keeps."""

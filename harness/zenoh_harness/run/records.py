@@ -250,10 +250,12 @@ class Records:
         cause: str,
         read: str | None,
         details: Mapping[str, object],
+        more: Sequence[str] = (),
     ) -> None:
-        """What the golden vectors say of a requirement, and the command that plays those again which are red."""
+        """What vectors say of a requirement, and the command, with `more` words, that plays those again which are red."""
         red = details.get("vectors") or ["*"]
-        words = ["zconform", "vectors", "play", str(self._target.reach), str(red[0]) if isinstance(red, list) else "*"]
+        first = str(red[0]) if isinstance(red, list) else "*"
+        words = ["zconform", "vectors", "play", str(self._target.reach), first, *more]
         self._register.add(
             self.key(requirement, check), verdict, cause=cause, read=read, details=details, repeat=shlex.join(words)
         )

@@ -126,13 +126,14 @@ def parts_of(
     if Face.NODE in reach.faces:
         every = list(every_case(options) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
-        vectors = golden() if cases is None and reach.kind not in ("faulty", "variant") else ()
+        is_made = reach.kind in ("faulty", "variant") and not options.own_vectors.usable
+        vectors = golden() if cases is None and not is_made else ()
         parts += [
             NodeRun(open_target(one), options, cases=every, laws=all_of_them, vectors=vectors) for one in reaches(reach)
         ]
     if Face.CODEC in reach.faces and reach.kind != "faulty" and not reach.options.keys() & _OF_NODES:
         fresh: Callable[[], Codec] = OwnCodec if reach.kind == "reference" else lambda: cast(Codec, open_codec(reach))
-        parts.append(VectorRun(fresh(), reach, options, golden(), fresh))
+        parts.append(VectorRun(fresh(), reach, options, (*golden(), *options.own_vectors.usable), fresh))
     wanted = [part for part in parts if any(True for _ in part.planned())]
     if not wanted and options.selection.shard is not None:
         wanted = parts[:1]

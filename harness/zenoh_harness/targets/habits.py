@@ -112,6 +112,8 @@ class TargetHabits:
     """Whether it immediately ends a link that is opened while `half_open` handshakes are half open."""
     batch: int | None = None
     """The batch size that it negotiates; None for the default."""
+    forwards: bool | None = None
+    """Whether it forwards a publication to another session; None if that was not looked at."""
     message: int | None = None
     """The largest value, in bytes, that it forwarded; None if it forwarded all that were tried, or none."""
     leaves: bool = False

@@ -112,6 +112,7 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
     if found.brief:
         return replace(found, half_open=1, sessions=1, lacks=found.lacks | missing_capacity(1, 1))
     forwards = forwards_value(node, found)
+    found = replace(found, forwards=forwards)
     if node.role != "router" and not forwards:
         found = replace(found, lacks=found.lacks | {"routing"})
     if not rooms:
@@ -232,9 +233,11 @@ def _forwards_once(node: NodeInstance, habits: TargetHabits, size: int) -> bool:
     near, far = (open_link(node) for _ in range(2))
     batch = {"batch_size": SMALL_BATCH} if node.side is Side.RESPONDER else {}
     key = "zconform/habits/routed"
+    within = longer(stretched(UNIT / 2), share(habits.answer, QUIET_TIMES))
     try:
         if near is None or far is None:
             return False
+        far.unit = within  # the first session was answered: one that serves one link at a time never answers the second
         for us in (near, far):
             us.beside_us = (near, far)
             if handshake(habits.prepare(us), node, exts=exts(*habits.offers), **batch) is None:
@@ -242,7 +245,6 @@ def _forwards_once(node: NodeInstance, habits: TargetHabits, size: int) -> bool:
         near.subscribe(key)
         near.fence()
         far.publish(key, bytes(size), block=True)
-        within = longer(stretched(UNIT / 2), share(habits.answer, QUIET_TIMES))
         _expect_publication(near, within)
     except Deviation:
         return False

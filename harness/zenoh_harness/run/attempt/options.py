@@ -10,6 +10,7 @@ from typing import Final
 from zenoh_harness.files.known import Known
 from zenoh_harness.run.attempt.scenes import Pause
 from zenoh_harness.run.plan.allowance import Allowance
+from zenoh_harness.run.plan.own_vectors import OwnVectors
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.targets.target import NodeInstance
 
@@ -55,6 +56,8 @@ class Options:
     """What the order of the cases is drawn from; None for the order that does not change."""
     kept: list[NodeInstance] | None = None
     """Where the last instance is put, for the caller to end it; None if the run ends it."""
+    own_vectors: OwnVectors = field(default_factory=OwnVectors)
+    """The user's own vectors."""
     with_embargoed: bool = False
     """Run what is kept back, too."""
     data_folder: Path | None = None

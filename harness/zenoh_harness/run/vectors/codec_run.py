@@ -56,7 +56,9 @@ class VectorRun:
         self.withheld: frozenset[str] = frozenset()
         self._done: set[tuple[str, str]] = set()
         self.stop = Flag()
-        self.vectors = [vector for vector in vectors if any(True for _ in _wanted(vector, options.selection))]
+        self.vectors = [
+            vector for vector in vectors if any(True for _ in requirements_wanted(vector, options.selection))
+        ]
 
     def planned(self) -> Iterator[str]:
         """Every vector; one that covers several requirements is several records."""
@@ -76,7 +78,7 @@ class VectorRun:
 
     def _left(self, vector: Vector) -> list[str]:
         """The requirements that the vector is still to be judged by."""
-        wanted = _wanted(vector, self.options.selection)
+        wanted = requirements_wanted(vector, self.options.selection)
         return [requirement for requirement in wanted if (check_of(vector), requirement) not in self._done]
 
     def run(self, register: Register) -> None:
@@ -126,7 +128,7 @@ def check_of(vector: Vector) -> str:
     return f"vectors/{vector.id}"
 
 
-def _wanted(vector: Vector, selection: Selection) -> Iterator[str]:
+def requirements_wanted(vector: Vector, selection: Selection) -> Iterator[str]:
     """The requirements that it covers and that are selected; all of them when the vector itself is.
 
     A vector that covers no requirement is judged under its own name.

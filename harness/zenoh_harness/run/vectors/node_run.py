@@ -1,22 +1,13 @@
-"""The vectors as a part of a node's run: one judgement for each requirement that they cover.
-
-A requirement is judged by vectors only where a planted misreading of its row is noticed on that kind of node: the table
-`judged_on.json` names the vectors that noticed one. What other vectors pass is counted, and judges nothing.
-"""
+"""The vectors as a part of a node's run: one judgement for each requirement that they cover, and for each vector of the user."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from math import inf
-from typing import Any, Final, Self
+from typing import Final
 
-from zenoh_conformance.judging.verdict import Verdict, verdict_for
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Scene
 from zenoh_harness.errors import CannotGoOn
@@ -25,152 +16,26 @@ from zenoh_harness.probing.habits.study import forwards_value
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.attempt.scenes import Overtime, Stage
-from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.node.lifecycle import Lifecycle
-from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.vectors.answers import VectorAnswer
-from zenoh_harness.run.vectors.effects import NOT_PLAYED, SURVIVED, SURVIVOR
+from zenoh_harness.run.vectors.effects import not_played
+from zenoh_harness.run.vectors.own_rows import OwnRow, own_rows
 from zenoh_harness.run.vectors.play import Player
-from zenoh_harness.run.vectors.standing import VectorInSession, standing
+from zenoh_harness.run.vectors.rows import (
+    Answers,
+    Played,
+    check_of,
+    choose_vectors,
+    judge_row,
+    noticing_vectors,
+    rows,
+)
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
 
-ROUTER: Final = "router"
-RECEIVER: Final = "receiver"
-"""The kinds of nodes: those that forward publications, and the others."""
-
 PATIENCE: Final = 120.0
 """Seconds for the vectors of a run, before scaling."""
-
-QUICK: Final = "quick"
-
-MOST: Final = {QUICK: 1, "full": 12}
-"""The most vectors for one requirement, and refusals for one kind of message, by the depth of the run; all where it is deeper."""
-
-MOST_NAMED: Final = 16
-"""The most red vectors that a judgement names."""
-
-Answers = Sequence[tuple[Vector, VectorAnswer]]
-
-
-@cache
-def judged_on() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Kind of node to requirement to the vectors that notice a planted misreading of its row."""
-    text = resources.files("zenoh_harness.run.vectors").joinpath("judged_on.json").read_text(encoding="utf-8")
-    return {
-        kind: {requirement: tuple(vectors) for requirement, vectors in rows.items()}
-        for kind, rows in json.loads(text).items()
-    }
-
-
-def check_of(requirement: str) -> str:
-    """The id of the check."""
-    return f"vectors/{requirement}"
-
-
-def rows(selection: Selection, side: Side) -> tuple[str, ...]:
-    """The requirements that vectors judge on some kind of node, as far as they are selected."""
-    if side is not Side.RESPONDER:
-        return ()
-    every = sorted({requirement for by_row in judged_on().values() for requirement in by_row})
-    return tuple(one for one in every if selection.here(check_of(one)) and selection.takes(check_of(one), one))
-
-
-def choose_vectors(vectors: Iterable[Vector], requirements: Iterable[str], depth: str) -> list[Vector]:
-    """The vectors that are played: first those that notice a misreading, and refusals by which a kind is seen to be read."""
-    most, wanted = MOST.get(depth), set(requirements)
-    noticing = noticing_vectors(wanted, most)
-    every = tuple(vectors)
-    counts = Counter(row for vector in every if vector.id in noticing for row in vector.covers)
-    kinds: Counter[tuple[str, int]] = Counter()
-    found = []
-    for vector in every:
-        rows = wanted.intersection(vector.covers)
-        if vector.id in noticing:
-            found.append(vector)
-        elif vector.refuses is not None and (most is None or kinds[_head(vector)] < most):
-            kinds[_head(vector)] += 1
-            found.append(vector)
-        elif rows and depth != QUICK and (most is None or any(counts[row] < most for row in rows)):
-            counts.update(rows)
-            found.append(vector)
-    return found
-
-
-def _head(vector: Vector) -> tuple[str, int]:
-    """The layer and id of a message."""
-    return vector.layer, vector.data[0] & 0x1F if vector.data else 0
-
-
-def noticing_vectors(requirements: set[str], most: int | None = None) -> set[str]:
-    """The ids of vectors that notice a misreading of these rows."""
-    return {ident for by_row in judged_on().values() for row in requirements for ident in by_row.get(row, ())[:most]}
-
-
-@dataclass(frozen=True, slots=True)
-class RowVerdict:
-    """What the vectors say of one requirement."""
-
-    verdict: Verdict
-    cause: str
-    reading: str | None
-    details: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What a node did with the vectors of a run."""
-
-    answers: Answers = ()
-    routes: bool = False
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    """Id of a vector to the kind of its message."""
-    read: frozenset[str] = frozenset()
-    """The kinds of messages of which the node was seen to refuse malformed ones: those it reads, whatever it does with them."""
-
-    @classmethod
-    def of(cls, answers: Answers, *, routes: bool) -> Self:
-        """The answers, with the kinds of the messages."""
-        stands = {vector.id: standing(vector) for vector, _ in answers}
-        kinds = {ident: one.kind for ident, one in stands.items() if isinstance(one, VectorInSession)}
-        refused = (one.id for one, each in answers if one.refuses is not None and each.verdict is Verdict.PASS)
-        return cls(answers, routes, kinds, frozenset(kinds[ident] for ident in refused if ident in kinds))
-
-    def is_read(self, vector: Vector, answer: VectorAnswer) -> bool:
-        """Whether the node survived the vector and was seen to read messages of its kind."""
-        return answer is SURVIVOR and self.kinds.get(vector.id) in self.read
-
-
-def judge_row(requirement: str, played: Played) -> RowVerdict:
-    """Fold the answers about a requirement into one."""
-    kind = ROUTER if played.routes else RECEIVER
-    noticing, surviving = judged_on()[kind].get(requirement, ()), judged_on()[RECEIVER].get(requirement, ())
-    about = [(one, each) for one, each in played.answers if requirement in one.covers or one.id in noticing]
-    counts = _counts(each for _, each in about)
-    red = [
-        (one, each) for one, each in about if each.verdict.is_wrong and (requirement in one.covers or not one.covers)
-    ]
-    if red:
-        vector, answer = max(red, key=lambda pair: pair[1].verdict.severity)
-        verdict = verdict_for(level_of(requirement)) if answer.verdict is Verdict.FAIL else answer.verdict
-        named = [one.id for one, _ in red[:MOST_NAMED]]
-        details = {**counts, "bytes": vector.data.hex(), "vectors": named}
-        return RowVerdict(verdict, answer.cause, answer.reading, details)
-    for one, each in about:
-        is_shown = each.verdict is Verdict.PASS and one.id in noticing
-        if is_shown or (one.id in surviving and played.is_read(one, each)):
-            return RowVerdict(Verdict.PASS, "", each.reading, counts)
-    why = f"{SURVIVED}: nothing shows how it is read" if counts["survived"] or counts["passed"] else NOT_PLAYED
-    return RowVerdict(Verdict.NOT_OBSERVED, why, None, counts)
-
-
-def _counts(answers: Iterable[VectorAnswer]) -> dict[str, Any]:
-    passed = survived = 0
-    for answer in answers:
-        passed += answer.verdict is Verdict.PASS
-        survived += answer.verdict.says_nothing and not answer.cause.startswith(NOT_PLAYED)
-    return {"by": "node", "passed": passed, "survived": survived}
 
 
 class NodeVectors:
@@ -179,26 +44,41 @@ class NodeVectors:
     def __init__(self, target: NodeTarget, options: Options, vectors: Sequence[Vector]) -> None:
         self.target, self.vectors = target, vectors
         pinned = target.reach.options.get("profile", DEFAULT)
-        self.rows = rows(options.selection, target.side) if vectors and pinned == DEFAULT else ()
+        here = bool(vectors) and pinned == DEFAULT
+        self.rows = rows(options.selection, target.side) if here else ()
+        self.own: tuple[OwnRow, ...] = ()
+        """What is judged by the user's own vectors."""
+        if here and target.side is Side.RESPONDER:
+            self.own = own_rows(options.own_vectors.usable, options.selection)
         self._all_rows = self.rows
         """Also those that were judged before the run was resumed: what is played for one row shows what other rows rest on."""
+
+    @property
+    def size(self) -> int:
+        """How many judgements are due."""
+        return len(self.rows) + len(self.own)
 
     def planned(self) -> Iterator[str]:
         """The labels of the checks."""
         yield from map(check_of, self.rows)
+        yield from dict.fromkeys(one.check for one in self.own)
 
     def leave_out(self, judged: Callable[[str], bool]) -> None:
         """Leave out what was judged before the run was resumed."""
         self.rows = tuple(one for one in self.rows if not judged(check_of(one)))
+        self.own = tuple(one for one in self.own if not judged(one.check))
 
     def run(self, lifecycle: Lifecycle, records: Records, options: Options, *, well: bool = True) -> None:
         """Play, and record; of a node that was not well from the start nothing is judged."""
         played, why = Played(), "" if well else "the node did not work from the start"
-        if self.rows and well:
+        answers: Answers = ()
+        if self.size and well:
             try:
-                routes = forwards_value(lifecycle.node, lifecycle.habits)
+                forwards = lifecycle.habits.forwards
+                routes = forwards_value(lifecycle.node, lifecycle.habits) if forwards is None else forwards
                 answers, routes = self._play(lifecycle, options, routes=routes)
-                played = Played.of(answers, routes=routes)
+                own = {one.vector.id for one in self.own}
+                played = Played.of([pair for pair in answers if pair[0].id not in own], routes=routes)
             except CannotGoOn as stopped:
                 why = stopped.what
         for requirement in self.rows:
@@ -206,6 +86,16 @@ class NodeVectors:
             cause = why if why and row.verdict is Verdict.NOT_OBSERVED else row.cause
             records.vectors(check_of(requirement), requirement, row.verdict, cause, row.reading, row.details)
             options.advance(1, check_of(requirement))
+        self._record_own({vector.id: answer for vector, answer in answers}, played.kind, why, records, options)
+
+    def _record_own(
+        self, answers: Mapping[str, VectorAnswer], kind: str, why: str, records: Records, options: Options
+    ) -> None:
+        for one in self.own:
+            row = one.judge(answers.get(one.vector.id, not_played(why)), kind)
+            words = options.own_vectors.words
+            records.vectors(one.check, one.requirement, row.verdict, row.cause, row.reading, row.details, words)
+            options.advance(1, one.check)
 
     def _play(self, lifecycle: Lifecycle, options: Options, *, routes: bool) -> tuple[Answers, bool]:
         """Return what the node did, and whether a second session could look at it."""
@@ -234,14 +124,15 @@ class NodeVectors:
                 raise Overtime from None
             return ill.verdict if ill.verdict.is_grave else None
 
+        own = {one.vector.id: one.vector for one in self.own}
         player = Player(
             scene,
             routes=routes,
             profile=lifecycle.node.profile,
             revive=revive,
-            exchanged=frozenset(noticing_vectors(set(self._all_rows))),
+            exchanged=frozenset(noticing_vectors(set(self._all_rows)) | own.keys()),
         )
         chosen = choose_vectors(self.vectors, self._all_rows, options.depth)
         with suppress(Overtime):
-            return player.play(chosen, self.vectors), player.routes
+            return player.play([*chosen, *own.values()], self.vectors), player.routes
         return (), player.routes

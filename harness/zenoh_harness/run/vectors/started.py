@@ -10,7 +10,7 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.talking import Scene
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.probing.habits.study import forwards_value, study
+from zenoh_harness.probing.habits.study import study
 from zenoh_harness.run.attempt.scenes import Overtime, Stage
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.play import Player
@@ -70,7 +70,7 @@ def play(
 
     try:
         node.habits = study(node, rooms=False)
-        routes = forwards_value(node, node.habits)
+        routes = node.habits.forwards is True
         player = Player(scene, routes=routes, profile=node.profile, revive=revive, advance=advance)
         return player.play(vectors, controls), player.routes
     finally:
