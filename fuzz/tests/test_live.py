@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -14,11 +15,13 @@ import pytest
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import Close
 from zenoh_conformance.reading.codec import encode
-from zenoh_fuzz.live import seeds, small
-from zenoh_fuzz.live.acts import Act, Input, input_of, is_lawful, script_of, trace_batch
+from zenoh_fuzz import inputs
+from zenoh_fuzz.live import seeds, small, walks
+from zenoh_fuzz.live.acts import Act, Input, is_lawful, runs_of, trace_batch
+from zenoh_fuzz.live.input_scripts import Numbers, input_of, script_of
 from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin
 from zenoh_fuzz.live.mutate import EDITS_OF_INPUTS, SANE, mutate
-from zenoh_fuzz.live.planted import EFFECTS, kind_of, trigger_of
+from zenoh_fuzz.live.planted import EFFECTS, FAULTY, ZOMBIES, is_across, kind_of, trigger_of
 from zenoh_fuzz.live.triage import Minimiser, disclosure, row_of, signature_of
 from zenoh_fuzz.live.trial import Symptom, Trial
 from zenoh_fuzz.mutators.edits import DoesNotFitError
@@ -26,19 +29,27 @@ from zenoh_harness.files import scripts
 from zenoh_harness.targets.lookup import open_checked
 
 HERE = "python:zenoh_fuzz.live.planted"
-NODES = ("all_1", "key_2", "lane_5", "session_3", "replies_4", "new_6")
 
 
 def words() -> dict[str, Act]:
     """Return the correct messages of small spaces by their kind."""
-    from zenoh_fuzz import inputs
-
-    found = {}
+    found: dict[str, Act] = {}
     for segments in small.words():
         act = Act(segments=segments)
-        read, _ = inputs.messages(inputs.BATCH, act.batch(lambda _reliable, _priority: 0))
-        found.setdefault(kind_of(read[0].message.messages[0]), act)
+        found.setdefault(kind_of_act(act), act)
     return found
+
+
+def kind_of_act(act: Act) -> str:
+    """Return the kind of the network message of an act."""
+    read, _ = inputs.messages(inputs.BATCH, act.batch(lambda _reliable, _priority: 0))
+    return kind_of(read[0].message.messages[0])
+
+
+def trigger_acts(number: int) -> Input:
+    """Return the messages that make a planted node go wrong, the last one on another link where the node wants it so."""
+    acts = tuple(words()[kind] for kind in trigger_of(number))
+    return (*acts[:-1], replace(acts[-1], link="b" if is_across(number) else "a"))
 
 
 @pytest.fixture
@@ -49,20 +60,66 @@ def trial() -> Iterator[Trial]:
     made.stop()
 
 
-@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        FAULTY[0],
+        *(
+            pytest.param(name, marks=[pytest.mark.soak] if at >= len(EFFECTS) - 1 else [])
+            for at, name in enumerate(ZOMBIES)
+            if not name.startswith("count")
+        ),
+    ],
+)
 def test_what_a_planted_node_stops_doing_is_seen(name: str) -> None:
     """Each effect shows within the batch in which its trigger comes, and not before."""
-    made = tuple(words()[kind] for kind in trigger_of(int(name.partition("_")[2])))
+    made = trigger_acts(int(name.partition("_")[2]))
     key = (words()["Put"],)  # a push to the key that one of the nodes drops
     planted = Trial(open_checked(f"{HERE}:{name}"))
     try:
-        assert planted.run([(act,) for act in reversed(made)] + [key]).symptom is None
+        assert planted.run([*((act,) for act in made[1:]), key]).symptom is None
         found = planted.run([key, made]).symptom
     finally:
         planted.stop()
 
     assert found is not None
     assert found.verdict in (Verdict.ZOMBIE, Verdict.HANG, Verdict.FAIL)
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_a_walk_holds_what_triggers_planted_nodes(number: int) -> None:
+    """Without any help, some input of the walks holds the messages of a trigger in a row."""
+    wanted = trigger_of(number)
+    kinds = {act.segments: kind_of_act(act) for act in walks.correct_words()}
+
+    def holds(made: Input) -> bool:
+        rows = zip(*(made[at:] for at in range(len(wanted))), strict=False)
+        return any(
+            tuple(kinds[act.segments] for act in row) == wanted
+            and len({act.link for act in row[:-1]}) == 1
+            and (row[-1].link != row[-2].link) == is_across(number)
+            for row in rows
+        )
+
+    assert any(holds(made) for _, made in walks.walks(seed=1))
+
+
+@pytest.mark.parametrize(("letters", "length"), [(2, 3), (3, 2), (5, 3), (4, 4)])
+def test_a_de_bruijn_sequence_holds_each_word_once(letters: int, length: int) -> None:
+    """Read as a circle, the sequence has as many different words as there are."""
+    numbers = list(walks.de_bruijn(letters, length))
+    circle = numbers + numbers[: length - 1]
+
+    assert len({tuple(circle[at : at + length]) for at in range(len(numbers))}) == letters**length == len(numbers)
+
+
+def test_lawful_inputs_are_cut_where_the_link_changes() -> None:
+    """Two links are fenced in turn, so that their order is the same each time; odd messages need not be answered."""
+    act, odd = words()["Put"], Act(segments=trace_batch(b"\x1f\xff"))
+    on_b = replace(act, link="b")
+
+    assert runs_of((act, act, on_b, act)) == ((act, act), (on_b,), (act,))
+    assert runs_of((act, on_b, odd)) == ((act, on_b, odd),)
 
 
 def test_a_node_that_tires_is_seen() -> None:
@@ -84,7 +141,7 @@ def test_nothing_is_found_on_the_reference(trial: Trial) -> None:
     odd = [mutate(random.choice(pool), random, pool)[0] for _ in range(40)]
     sane_ones = [mutate(random.choice(correct), random, correct, sane=True)[0] for _ in range(40)]
 
-    assert trial.run([*islice((made for _, made in small.in_turns(7)), 40), *odd]).symptom is None
+    assert trial.run([*(make() for _, make in islice(small.in_turns(7), 40)), *odd]).symptom is None
     assert trial.run(sane_ones).symptom is None
 
 
@@ -94,12 +151,12 @@ def test_small_spaces_hold_every_state_and_every_pair() -> None:
 
     assert names == {"pairs", *(f"{name} {state}" for name in small.VALUES for state in small.STATES)}
     assert len(list(small.pairs())) == 3 * len(small.alphabet()) ** 2
-    assert [made for _, made in islice(small.in_turns(3), 50)] == [made for _, made in islice(small.in_turns(3), 50)]
+    assert len({tuple(make() for _, make in islice(small.in_turns(3), 50)) for _ in range(2)}) == 1
 
 
 def test_small_spaces_reach_bodies_that_other_pages_define() -> None:
     """The body of an OAM and of an extension get every odd body, their lengths right."""
-    paths = {one.path for segments in small.bodies() for one in segments if one.note == "replaced"}
+    paths = {one.path for one in small.bodies()}
 
     assert "frame.messages[0].network_oam.body.bytes" in paths
     assert any(".exts." in path for path in paths)
@@ -138,17 +195,23 @@ def test_what_may_end_a_session_is_not_lawful(made: Input) -> None:
     assert not is_lawful(made)
 
 
+def sent(made: Iterable[Input]) -> list[tuple[str, str | float]]:
+    """Return what inputs send and wait, in order, with the sequence numbers of a fresh session and without fences."""
+    numbers, rows = Numbers(), list[tuple[str, str | float]]()
+    for act in (act for one in made for act in one):
+        name = f"{act.link} {act.stage}"
+        times = [act.batch(numbers.on(name)).hex() for _ in range(act.times)]
+        rows += [("wait", act.seconds)] if act.seconds else [(name, data) for data in times]
+    return rows
+
+
 def test_inputs_are_scripts() -> None:
-    """An input, written as a script and read again, sends the same bytes."""
-    for made in list(seeds.base_seeds())[:20]:
+    """An input, written as a script and read again, sends the same bytes; mutated ones, too."""
+    random, pool = Random(5), list(seeds.base_seeds())
+    for _ in range(150):
+        made, names = mutate(random.choice(pool), random, pool)
         script = scripts.parse(scripts.text(script_of([made], {"about": "a test"})))
-        (again,) = input_of(script)
-        counts = [iter(range(1000)) for _ in range(2)]
-        sent = [
-            [act.batch(lambda _reliable, _priority, count=count: next(count)) for act in acts]  # type: ignore[misc]
-            for acts, count in zip((made, again), counts, strict=True)
-        ]
-        assert sent[0] == sent[1]
+        assert sent(input_of(script)) == sent([made]), names
 
 
 def test_evidence_becomes_seeds(tmp_path: Path) -> None:
@@ -162,8 +225,7 @@ def test_evidence_becomes_seeds(tmp_path: Path) -> None:
 
 def test_a_symptom_is_confirmed_and_minimised() -> None:
     """Of many inputs the three messages stay, in their order, and the script shows the finding again."""
-    trigger = trigger_of(9)
-    made = tuple(words()[kind] for kind in trigger)
+    made = trigger_acts(9)
     trial = Trial(open_checked(f"{HERE}:all_9"))
     others = [(words()["Put"],), (words()["DSubscriber"], words()["Request"])]
     try:
@@ -176,7 +238,7 @@ def test_a_symptom_is_confirmed_and_minimised() -> None:
     finally:
         trial.stop()
 
-    assert sum(len(one) for one in smallest) == len(trigger)
+    assert sum(len(one) for one in smallest) == len(made)
     assert not row.embargo
     assert signature_of(symptom) in row.signature
     assert "To reproduce" in disclosure(row)
@@ -210,17 +272,24 @@ def test_a_campaign_keeps_what_it_found_and_goes_on(tmp_path: Path) -> None:
     assert json.loads((folder / "state-0.json").read_text())["tried"] > before["tried"]
 
 
-def test_every_effect_has_a_test() -> None:
-    """No effect of planted nodes is without a node that shows it."""
-    assert {name.partition("_")[0] for name in NODES} | {"count"} == set(EFFECTS)
+@pytest.mark.soak
+@pytest.mark.parametrize("name", [*FAULTY, *ZOMBIES])
+def test_a_campaign_finds_a_planted_node(name: str, tmp_path: Path) -> None:
+    """A campaign that knows nothing of the node finds it within 120 CPU seconds, and confirms it."""
+    order = LiveOrder(target=f"{HERE}:{name}", folder=tmp_path, seconds=120, cpu=True, until_found=1)
+    begin(order, {"planted": ""})
+    (row,) = LiveWorker(order).run().findings.values()
+
+    assert row.standing == "minimised"
 
 
 def test_triggers_differ() -> None:
-    """The generated triggers are different, and three messages long."""
+    """The generated triggers are different, and three or four messages long; every effect has a zombie."""
     triggers = [trigger_of(number) for number in range(10)]
 
     assert len(set(triggers)) == len(triggers)
-    assert all(len(set(one)) == 3 for one in triggers)
+    assert all(len(set(one)) == len(one) in (3, 4) for one in triggers)
+    assert {name.partition("_")[0] for name in (*FAULTY, *ZOMBIES)} == set(EFFECTS)
 
 
 def test_the_time_of_a_target_that_ended_still_counts(monkeypatch):

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from zenoh_conformance.primitives import WhatAmI
 from zenoh_fuzz.campaign.campaign import Outcome, ledger_row, store_finding
@@ -24,7 +24,7 @@ from zenoh_harness.files.campaigns import FindingRow
 from zenoh_harness.run.store import embargo
 from zenoh_harness.targets.lookup import open_checked
 
-from . import small
+from . import small, walks
 from .acts import Input
 from .mutate import mutate
 from .seeds import Corpus
@@ -32,6 +32,7 @@ from .triage import ORACLE, Minimiser, disclosure, id_of, row_of
 from .trial import Symptom, Trial
 
 Engine = Literal["guided", "plain"]
+T = TypeVar("T")
 BATCH: Final = 32
 """Inputs between two looks at the target's health."""
 OFTEN: Final = 2
@@ -77,6 +78,8 @@ class Progress:
 
     tried: int = 0
     """Inputs of the small spaces."""
+    walked: int = 0
+    """Inputs of the walks."""
     drawn: int = 0
     """Random inputs."""
     inputs: int = 0
@@ -102,7 +105,8 @@ class LiveWorker:
         self.progress = self._begin()
         self.corpus = Corpus(self.folder / "corpus", order.corpora)
         self.random = Random(f"{order.seed} {number} {self.progress.drawn}")
-        self._spaces = islice(small.in_turns(order.seed), number + self.progress.tried * order.jobs, None, order.jobs)
+        self._spaces = self._share(small.in_turns(order.seed), self.progress.tried)
+        self._walks = self._share(walks.walks(order.seed), self.progress.walked)
         self._spared: Counter[frozenset[str]] = Counter()
         self._known: set[str] = set()
         self._cpu = 0.0
@@ -111,6 +115,10 @@ class LiveWorker:
     def _begin(self) -> Progress:
         path = self.folder / FILE.format(self.number)
         return Progress(**json.loads(path.read_text())) if self.order.resume and path.exists() else Progress()
+
+    def _share(self, source: Iterator[T], done: int) -> Iterator[T]:
+        """Return what this worker has to do of a source of which it has done a part."""
+        return islice(source, self.number + done * self.order.jobs, None, self.order.jobs)
 
     # -- budget
 
@@ -166,33 +174,39 @@ class LiveWorker:
         self._keep()
 
     def _draw(self) -> Iterator[tuple[Input, tuple[str, ...]]]:
-        """Yield the inputs of a batch with the names of their edits: of the small spaces and random ones in turn.
+        """Yield the inputs of a batch with the names of their edits: those of the complete spaces and random ones in turn.
 
         Every second batch holds correct messages only: what is lost there is the target's fault.
         """
         self._batches += 1
         sane = self._batches % 2 == 0
         for at in range(BATCH):
-            if sane:
-                yield self._sane()
-                continue
-            if self.order.engine == "guided" and at % 2 == 0 and (row := next(self._spaces, None)) is not None:
-                name, made = row
-                self.progress.tried += 1
-                _count(self.progress.spaces, (name,))
-                names: tuple[str, ...] = ()
-            else:
-                self.progress.drawn += 1
-                made, names = mutate(self.corpus.choose(self.random), self.random, self.corpus.inputs)
-            if not self._is_spared(made):
+            row = self._of_spaces(sane) if self.order.engine == "guided" and at % 2 == 0 else None
+            made, names = row or self._random(sane)
+            if sane or not self._is_spared(made):
                 yield made, names
 
-    def _sane(self) -> tuple[Input, tuple[str, ...]]:
-        """Return correct messages in an order that nobody chose."""
+    def _of_spaces(self, sane: bool) -> tuple[Input, tuple[str, ...]] | None:
+        """Return the next input of the walks or of the small spaces; None once all were tried."""
+        if sane:
+            row = next(self._walks, None)
+            self.progress.walked += row is not None
+        else:
+            drawn = next(self._spaces, None)
+            self.progress.tried += drawn is not None
+            row = (drawn[0], drawn[1]()) if drawn else None
+        if row is None:
+            return None
+        _count(self.progress.spaces, (row[0],))
+        return row[1], ()
+
+    def _random(self, sane: bool) -> tuple[Input, tuple[str, ...]]:
+        """Return a changed input of the corpus; `sane`: correct messages in an order that nobody chose."""
         self.progress.drawn += 1
-        pool = self.corpus.sane
-        made, names = mutate(self.random.choice(pool), self.random, pool, sane=True)
-        return made, names
+        if sane:
+            pool = self.corpus.sane
+            return mutate(self.random.choice(pool), self.random, pool, sane=True)
+        return mutate(self.corpus.choose(self.random), self.random, self.corpus.inputs)
 
     def _is_spared(self, made: Input) -> bool:
         """Whether inputs with the same odd segments showed symptoms often enough."""
@@ -205,8 +219,8 @@ class LiveWorker:
         if sure and (paths := odd_paths(made[-1])):
             self._spared[paths] += 1
         name = id_of(symptom)
-        self.trial.known.add(symptom.key)
         if name in self._known:
+            self.trial.known.add(symptom.key)
             self._again(name)
             return
         left = self.order.seconds - self.seconds_spent()
@@ -222,6 +236,7 @@ class LiveWorker:
             for act in (act for one in smallest for act in one):
                 if paths := odd_paths((act,)):
                     self._spared[paths] += 1
+        self.trial.known.add(symptom.key)
 
     def _again(self, name: str) -> None:
         if name in self.outcome.findings:

@@ -15,7 +15,8 @@ from zenoh_harness.files.campaigns import FindingRow
 from zenoh_harness.targets.lookup import open_checked
 
 from . import seeds
-from .acts import Input, input_of, role_of
+from .acts import Input
+from .input_scripts import input_of, role_of
 from .triage import ORACLE, Minimiser, row_of
 from .trial import Symptom, Trial
 

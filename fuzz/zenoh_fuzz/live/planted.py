@@ -1,4 +1,4 @@
-"""Planted nodes: the reference that goes wrong after three right messages in a row; generated, to measure campaigns with.
+"""Planted nodes: the reference that goes wrong after a few right messages in a row; generated, to measure campaigns with.
 
 Each is a target, as in `python:zenoh_fuzz.live.planted:key_7`: what it stops doing, and the number from which its messages are drawn.
 """
@@ -6,8 +6,9 @@ Each is a target, as in `python:zenoh_fuzz.live.planted:key_7`: what it stops do
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import defaultdict, deque
 from collections.abc import Callable
+from itertools import cycle
 from random import Random
 from typing import Any, Final
 
@@ -18,8 +19,6 @@ from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.serve import Server
 
-MESSAGES: Final = 3
-"""Messages that must come in a row before a node goes wrong."""
 RARE: Final = ("DKeyExpr", "DToken", "UToken", "UKeyExpr", "UQueryable", "Interest", "InterestFinal", "Del")
 """Kinds that our bystanders and health checks never send: each trigger has two of them."""
 OTHERS: Final = ("DSubscriber", "DQueryable", "USubscriber", "Put")
@@ -29,10 +28,19 @@ COUNT: Final = 400
 """Network messages after which a node with the effect `count` stops serving."""
 
 
+FAULTY: Final = tuple(f"all_{number}" for number in range(10))
+"""Nodes that serve nobody any more, once they got the messages of their trigger."""
+
+
+def is_across(number: int) -> bool:
+    """Return whether the last message of a trigger must come on another link than those before it."""
+    return number % 3 == 2
+
+
 def trigger_of(number: int) -> tuple[str, ...]:
-    """Return the kinds of messages that make a planted node go wrong, in order; equal numbers give equal kinds."""
+    """Return the kinds of messages that make a planted node go wrong, three or four in order; equal numbers give equal kinds."""
     random = Random(number)
-    kinds = [*random.sample(RARE, MESSAGES - 1), random.choice(OTHERS)]
+    kinds = [*random.sample(RARE, 3 if number % 4 == 3 and not is_across(number) else 2), random.choice(OTHERS)]
     random.shuffle(kinds)
     return tuple(kinds)
 
@@ -45,15 +53,16 @@ def kind_of(message: object) -> str:
 
 
 class Planted(Reference):
-    """A node that counts right messages and then applies `effect`."""
+    """A node that waits for right messages in a row and then applies `effect`."""
 
     trigger: tuple[str, ...] = ()
+    across: bool = False
     effect: str = ""
 
     def __init__(self, *rest: Any) -> None:
         super().__init__(*rest)
-        self.met: Counter[str] = Counter()
-        """Link to the messages of the trigger that came in a row."""
+        self.met: defaultdict[str, deque[tuple[str, str]]] = defaultdict(lambda: deque(maxlen=len(self.trigger)))
+        """Link to the kinds of its last messages with their links; those of all links under one name if `across`."""
         self.count = 0
         self.wrong: set[str] = set()
         """The links on which the trigger came."""
@@ -62,11 +71,9 @@ class Planted(Reference):
         """Count the message, and drop it where the effect says so."""
         self.count += 1
         if not isinstance(message, Request):  # the fences of a campaign come in between
-            due = self.trigger[self.met[link.name] % MESSAGES]
-            self.met[link.name] = (
-                self.met[link.name] + 1 if kind_of(message) == due else int(kind_of(message) == self.trigger[0])
-            )
-            if self.met[link.name] >= MESSAGES:
+            met = self.met["" if self.across else link.name]
+            met.append((kind_of(message), link.name))
+            if tuple(kind for kind, _ in met) == self.trigger and self.across == (met[-1][1] != met[-2][1]):
                 self.wrong.add(link.name)
         if not self.drops(link, message):
             super().route(link, message, reliable=reliable)
@@ -105,6 +112,12 @@ EFFECTS: Final[dict[str, Callable[[Planted, Any, Any], bool]]] = {
 """Effect to whether a message is dropped: all, pushes to one key, one lane, one session, replies, all after a count, new sessions."""
 
 
+ZOMBIES: Final = tuple(
+    f"{effect}_{number}" for number, effect in zip(range(20), cycle(effect for effect in EFFECTS if effect != "all"))
+)
+"""Nodes that go on and do one thing no more."""
+
+
 def planted_node(name: str) -> type[Planted]:
     """Return the planted node of a name, EFFECT_NUMBER. Raises UsageError."""
     effect, _, number = name.partition("_")
@@ -112,7 +125,8 @@ def planted_node(name: str) -> type[Planted]:
         raise UsageError(
             f"no planted node {name!r}", step="target string", hint=f"EFFECT_NUMBER, of {', '.join(EFFECTS)}"
         )
-    return type(name, (Planted,), {"effect": effect, "trigger": trigger_of(int(number))})
+    facts = {"effect": effect, "trigger": trigger_of(int(number)), "across": is_across(int(number))}
+    return type(name, (Planted,), facts)
 
 
 class _Served:

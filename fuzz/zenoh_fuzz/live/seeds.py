@@ -16,7 +16,8 @@ from zenoh_harness.scripting.recorder import record
 from zenoh_harness.scripting.shipped import shipped_scripts
 
 from . import small
-from .acts import Act, Input, input_of, is_lawful, script_of
+from .acts import Act, Input, is_lawful
+from .input_scripts import input_of, script_of
 
 MOST: Final = 2000
 """Inputs of a corpus, at most; later ones replace random earlier ones."""

@@ -6,10 +6,10 @@ Messages are those of the golden vectors, one for each set of segments; the odd 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from zenoh_conformance.messages import (
     Declare,
@@ -141,14 +141,27 @@ def in_state(state: str, segments: Segments) -> Input:
 # --- odd values
 
 
+class OddValue(NamedTuple):
+    """A message and the segment that gets another value; the batch is made only when it is sent, since there are many."""
+
+    segments: Segments
+    path: str
+    data: bytes
+    recompute: bool
+
+    def batch(self) -> Segments:
+        """Return the message with the odd value."""
+        return self.segments.replace(self.path, self.data, recompute=self.recompute)
+
+
 def _replace_each(
     wanted: Callable[[Segment], bool], values: Callable[[Segment], Iterable[bytes]], *, recompute: bool
-) -> Iterator[Segments]:
+) -> Iterator[OddValue]:
     for segments in messages():
         for one in segments:
             if one.data and wanted(one):
                 for value in dict.fromkeys(values(one)):
-                    yield segments.replace(one.path, value, recompute=recompute)
+                    yield OddValue(segments, one.path, value, recompute)
 
 
 def _measures(one: Segment) -> bool:
@@ -160,18 +173,18 @@ def _lies(one: Segment) -> Iterator[bytes]:
     yield from (vle.encode(value & vle.MOST) for value in (*EDGES, true + 1, max(true - 1, 0), true + 40, 1 << 50))
 
 
-def lengths() -> Iterator[Segments]:
+def lengths() -> Iterator[OddValue]:
     """Yield every length and count with every edge value, and nothing else changed."""
     return _replace_each(_measures, _lies, recompute=False)
 
 
-def numbers() -> Iterator[Segments]:
+def numbers() -> Iterator[OddValue]:
     """Yield every other segment with every edge value."""
     is_number = lambda one: not _measures(one) and not one.path.endswith((".header", ".bytes", ".sn"))  # noqa: E731
     return _replace_each(is_number, lambda _one: map(vle.encode, EDGES), recompute=True)
 
 
-def headers() -> Iterator[Segments]:
+def headers() -> Iterator[OddValue]:
     """Yield every header with each bit flipped."""
     return _replace_each(
         lambda one: one.path.endswith((".header", ".packed")),
@@ -185,17 +198,17 @@ def is_opaque(one: Segment) -> bool:
     return one.path.endswith(_OPAQUE) and not one.path.endswith(TEXT)
 
 
-def bodies() -> Iterator[Segments]:
+def bodies() -> Iterator[OddValue]:
     """Yield every body that another page defines with every odd body, its length right."""
     return _replace_each(is_opaque, lambda _one: ODD_BODIES, recompute=True)
 
 
-def texts() -> Iterator[Segments]:
+def texts() -> Iterator[OddValue]:
     """Yield every text with every odd text."""
     return _replace_each(lambda one: one.path.endswith(TEXT), lambda _one: ODD_TEXTS, recompute=True)
 
 
-def depths() -> Iterator[Segments]:
+def depths() -> Iterator[OddValue]:
     """Yield every text repeated, as chunks of a key and as one long word."""
     return _replace_each(
         lambda one: one.path.endswith(TEXT),
@@ -204,7 +217,7 @@ def depths() -> Iterator[Segments]:
     )
 
 
-VALUES: Final[Mapping[str, Callable[[], Iterator[Segments]]]] = {
+VALUES: Final[Mapping[str, Callable[[], Iterator[OddValue]]]] = {
     "lengths": lengths,
     "bodies": bodies,
     "depths": depths,
@@ -224,18 +237,24 @@ def pairs() -> Iterator[Input]:
 
 
 @cache
-def _batches() -> Mapping[str, tuple[Segments, ...]]:
+def _odd_values() -> Mapping[str, tuple[OddValue, ...]]:
     return {name: tuple(source()) for name, source in VALUES.items()}
 
 
-def spaces(state: str) -> dict[str, list[Input]]:
-    """Return the inputs of the small spaces in one state, by name; the pairs stand in the first one."""
-    values = {f"{name} {state}": [in_state(state, one) for one in batches] for name, batches in _batches().items()}
-    return ({"pairs": list(pairs())} if state == STATES[0] else {}) | values
+def spaces(state: str) -> dict[str, list[Callable[[], Input]]]:
+    """Return what makes the inputs of the small spaces in one state, by name; the pairs stand in the first one."""
+    values = {
+        f"{name} {state}": [partial(_odd_input, state, one) for one in odd] for name, odd in _odd_values().items()
+    }
+    return ({"pairs": [partial(tuple, one) for one in pairs()]} if state == STATES[0] else {}) | values
 
 
-def in_turns(seed: int) -> Iterator[tuple[str, Input]]:
-    """Yield all inputs of all spaces with their space: one of each in turn, state by state, each space shuffled by the seed."""
+def _odd_input(state: str, one: OddValue) -> Input:
+    return in_state(state, one.batch())
+
+
+def in_turns(seed: int) -> Iterator[tuple[str, Callable[[], Input]]]:
+    """Yield what makes each input of all spaces with its space: one of each in turn, state by state, shuffled by the seed."""
     random = Random(seed)
     for state in STATES:
         rows = spaces(state)

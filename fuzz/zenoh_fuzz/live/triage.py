@@ -19,7 +19,8 @@ from zenoh_harness.run.runner import known_for
 from zenoh_harness.run.store import embargo
 from zenoh_harness.targets.target import NodeTarget
 
-from .acts import Act, Input, script_of
+from .acts import Act, Input
+from .input_scripts import script_of
 from .trial import Symptom, Trial
 
 ORACLE: Final = "live"

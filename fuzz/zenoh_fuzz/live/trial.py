@@ -21,7 +21,7 @@ from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.run.node.health import Budget, Health, check, death, learn, wrote
 from zenoh_harness.targets.target import NodeInstance, NodeTarget
 
-from .acts import LIVE, Act, Input, is_lawful
+from .acts import LIVE, Act, Input, is_lawful, rides, runs_of
 from .sessions import Bystanders, OurSessions
 
 GROWN: Final = Usage(memory=512 << 20, threads=64, descriptors=128, processes=8)
@@ -32,8 +32,7 @@ RULES: Final = {Verdict.CRASH: "stays-up", Verdict.PANIC: "never-panics", Verdic
 """The promise that a target breaks, by the verdict of its health."""
 KEYS: Final = 4
 """Keys of a batch that the bystanders try."""
-ROOM: Final = 60_000
-"""Most bytes of an act that shares its batch with a fence."""
+FOLLOWS_IS_LOST: Final = "what follows in a batch is not answered"
 _SITE: Final = re.compile(r"panicked at (?:'.*', )?(\S+?):(\d+)")
 
 
@@ -82,6 +81,11 @@ class Trial:
         self._ended_cpu = self._node_cpu = 0.0
         self._budget = Budget(calm=0.0)
         self._first: Usage | None = None
+
+    @property
+    def fences_ride(self) -> bool:
+        """Whether fences share batches with what they fence: no more once a target is known to lose them there."""
+        return all(about != FOLLOWS_IS_LOST for _, about in self.known)
 
     @property
     def node(self) -> NodeInstance:
@@ -140,7 +144,15 @@ class Trial:
 
     def _perform(self, sessions: OurSessions, one: Input, *, brief: bool) -> Symptom | None:
         """Perform one input and fence it; a symptom that shows at once."""
-        riding, lawful = _riding(one), is_lawful(one)
+        for run in runs_of(one):
+            if (symptom := self._perform_run(sessions, run, brief=brief)) is not None:
+                return symptom
+        return None
+
+    def _perform_run(self, sessions: OurSessions, one: Input, *, brief: bool) -> Symptom | None:
+        """Perform a part of an input that is fenced at its end."""
+        lawful = is_lawful(one)
+        riding = self.fences_ride and rides(one)
         links = dict.fromkeys(act.link for act in one if act.stage == LIVE and not act.seconds)
         if not lawful:
             sessions.odd.update(links)
@@ -169,7 +181,7 @@ class Trial:
     def _loss(self, sessions: OurSessions, silent: Sequence[str]) -> Symptom | None:
         """A fence in the batch of a lawful input was not answered: either it was lost, or the session is silent."""
         answered = all(sessions.fence(link) for link in silent if not sessions.live[link].is_over)
-        about = "what follows in a batch is not answered" if answered else "a session is silent after lawful messages"
+        about = FOLLOWS_IS_LOST if answered else "a session is silent after lawful messages"
         return Symptom(rule="nothing-is-lost", about=about, verdict=Verdict.FAIL, why=about)
 
     # -- health
@@ -256,13 +268,6 @@ def cpu_of(node: NodeInstance) -> float:
     except OSError:
         return 0.0
     return sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
-
-
-def _riding(one: Input) -> bool:
-    """Return whether the last act of an input is sent in one batch with the fence: where all of it is lawful."""
-    if not one or one[-1].times > 1 or one[-1].seconds or not is_lawful(one):
-        return False
-    return sum(len(piece.data) for piece in one[-1].segments) < ROOM
 
 
 def _site(sign: Sign) -> str:
