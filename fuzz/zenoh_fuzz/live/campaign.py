@@ -6,7 +6,7 @@ import fcntl
 import json
 import shlex
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -38,6 +38,14 @@ BATCH: Final = 32
 OFTEN: Final = 2
 """Symptoms after which inputs with the same odd segments are left out, in most cases."""
 SPARED: Final = 0.95
+HISTORY: Final = 4000
+"""Inputs that are tried again if a symptom does not come from its batch alone."""
+SHARE: Final = 4
+"""How much longer a worker searches than it minimises."""
+SEARCHING: Final = 0.75
+"""Share of the budget after which findings are minimised without delay."""
+LEAST: Final = 5.0
+"""Seconds that a minimisation gets, and takes as a rule."""
 FILE: Final = "state-{}.json"
 PROMISE: Final = "a target goes on to serve everybody, whatever one session sends"
 
@@ -108,6 +116,12 @@ class LiveWorker:
         self._spaces = self._share(small.in_turns(order.seed), self.progress.tried)
         self._walks = self._share(walks.walks(order.seed), self.progress.walked)
         self._spared: Counter[frozenset[str]] = Counter()
+        self._history: deque[Input] = deque(maxlen=HISTORY)
+        """What the target got since it was started."""
+        self._pending: deque[tuple[Symptom, tuple[Input, ...]]] = deque()
+        """Confirmed findings that are not minimised yet."""
+        self._minimising = 0.0
+        """Seconds used up by minimising."""
         self._known: set[str] = set()
         self._cpu = 0.0
         self._began = time.monotonic()
@@ -152,6 +166,8 @@ class LiveWorker:
         try:
             while not self.is_over():
                 self.batch()
+                self._minimise_pending()
+            self._minimise_pending(all_of_them=True)
         finally:
             self.trial.stop()
             self._keep()
@@ -160,16 +176,19 @@ class LiveWorker:
     def batch(self) -> None:
         """Run one batch, and look into what it did."""
         drawn = list(self._draw())
-        before = self.trial.starts
+        starts, history = self.trial.starts, tuple(self._history)
         result = self.trial.run([made for made, _ in drawn], self.is_over)
-        self.progress.starts += self.trial.starts - before
+        self.progress.starts += self.trial.starts - starts
         self.progress.inputs += result.performed
         for (made, names), features in zip(drawn, result.features, strict=False):
             if self.order.engine == "guided" and self.corpus.learn(made, features):
                 _count(self.progress.brought, names)
             _count(self.progress.used, names)
+        performed = [made for made, _ in drawn[: result.performed]]
+        self._history.extend(performed)
         if result.symptom is not None:
-            self._symptom(result.symptom, [made for made, _ in drawn[: result.performed]], sure=result.sure)
+            self._symptom(result.symptom, performed, sure=result.sure, before=history)
+            self._history.clear()
         self._sum()
         self._keep()
 
@@ -214,7 +233,7 @@ class LiveWorker:
         hit = any(count >= OFTEN and paths <= odd for paths, count in self._spared.items())
         return hit and self.random.random() < SPARED
 
-    def _symptom(self, symptom: Symptom, made: Sequence[Input], *, sure: bool) -> None:
+    def _symptom(self, symptom: Symptom, made: Sequence[Input], *, sure: bool, before: Sequence[Input]) -> None:
         """Confirm, minimise and store a symptom that is new; count one that is known."""
         if sure and (paths := odd_paths(made[-1])):
             self._spared[paths] += 1
@@ -223,20 +242,36 @@ class LiveWorker:
             self.trial.known.add(symptom.key)
             self._again(name)
             return
-        left = self.order.seconds - self.seconds_spent()
-        minimiser = Minimiser(
-            self.trial, symptom, time.monotonic() + max(left, 5.0) if not self.order.cpu else float("inf")
-        )
-        confirmed = minimiser.confirm(made, sure=sure)
-        row = row_of(self.trial, symptom, confirmed or made, confirmed=bool(confirmed))
-        self._store(row)
-        if confirmed:
-            smallest = minimiser.smallest(confirmed)
-            self._store(row_of(self.trial, symptom, smallest, confirmed=True))
-            for act in (act for one in smallest for act in one):
-                if paths := odd_paths((act,)):
-                    self._spared[paths] += 1
+        confirmed = self._minimiser(symptom).confirm(made, sure=sure, before=before)
+        self._store(row_of(self.trial, symptom, confirmed or made, confirmed=bool(confirmed)))
         self.trial.known.add(symptom.key)
+        if confirmed:
+            self._spare(confirmed)
+            self._pending.append((symptom, confirmed))
+
+    def _minimiser(self, symptom: Symptom) -> Minimiser:
+        left = max(self.order.seconds - self.seconds_spent(), LEAST)
+        return Minimiser(self.trial, symptom, float("inf") if self.order.cpu else time.monotonic() + left)
+
+    def _spare(self, made: Sequence[Input]) -> None:
+        """Leave out inputs with the odd segments of inputs that cause a finding."""
+        for act in (act for one in made for act in one):
+            if paths := odd_paths((act,)):
+                self._spared[paths] += 1
+
+    def _minimise_pending(self, *, all_of_them: bool = False) -> None:
+        """Make the inputs of confirmed findings smaller: where the search had its share of the time, and all at the end."""
+        while self._pending:
+            begin = self.seconds_spent()
+            late = begin >= SEARCHING * self.order.seconds
+            if not (all_of_them or late or begin - self._minimising >= SHARE * (self._minimising + LEAST)):
+                return
+            symptom, confirmed = self._pending.popleft()
+            smallest = self._minimiser(symptom).smallest(confirmed)
+            small_row = row_of(self.trial, symptom, smallest, confirmed=True, minimised=True)
+            self._store(replace(small_row, count=self.outcome.findings[small_row.id].count))
+            self._spare(smallest)
+            self._minimising += self.seconds_spent() - begin
 
     def _again(self, name: str) -> None:
         if name in self.outcome.findings:

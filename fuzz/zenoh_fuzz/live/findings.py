@@ -73,7 +73,10 @@ def minimise(place: Path) -> FindingRow:
         trial.stop()
     assert minimiser.seen is not None
     small = replace(
-        row_of(trial, minimiser.seen, smallest, confirmed=True), id=row.id, count=row.count, embargo=row.embargo
+        row_of(trial, minimiser.seen, smallest, confirmed=True, minimised=True),
+        id=row.id,
+        count=row.count,
+        embargo=row.embargo,
     )
     keep(place, small)
     return small

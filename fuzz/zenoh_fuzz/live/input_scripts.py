@@ -45,7 +45,6 @@ FENCES: Final = 1 << 16
 """The first id of the queries that fence; those of inputs are smaller."""
 
 
-
 class Numbers:
     """The next sequence numbers of the links of a script, by channel."""
 

@@ -59,6 +59,8 @@ class OurSessions:
     ) -> None:
         """`has_panicked`: whether the target has, so that nothing more is waited for."""
         self.node, self.role, self.has_panicked = node, role, has_panicked
+        self.patience = scaled(PATIENCE)
+        """Seconds within which the target answers."""
         self.recorder = Recorder()
         self.live: dict[str, Dialogue] = {}
         self.odd: set[str] = set()
@@ -174,7 +176,7 @@ class OurSessions:
 
     def wait_for(self, link: str, holds: Any) -> bool:
         """Pump until a condition holds, the link ends, or time is over. Returns whether it holds."""
-        us, until = self.live[link], time.monotonic() + scaled(PATIENCE)
+        us, until = self.live[link], time.monotonic() + self.patience
         look = time.monotonic() + LOOK
         while True:
             self.pump()

@@ -243,10 +243,12 @@ def _odd_values() -> Mapping[str, tuple[OddValue, ...]]:
 
 def spaces(state: str) -> dict[str, list[Callable[[], Input]]]:
     """Return what makes the inputs of the small spaces in one state, by name; the pairs stand in the first one."""
-    values = {
+    values: dict[str, list[Callable[[], Input]]] = {
         f"{name} {state}": [partial(_odd_input, state, one) for one in odd] for name, odd in _odd_values().items()
     }
-    return ({"pairs": [partial(tuple, one) for one in pairs()]} if state == STATES[0] else {}) | values
+    if state == STATES[0]:
+        values["pairs"] = [partial(tuple, one) for one in pairs()]
+    return values
 
 
 def _odd_input(state: str, one: OddValue) -> Input:

@@ -54,14 +54,32 @@ class Minimiser:
         self.seen = found
         return True
 
-    def confirm(self, made: Sequence[Input], *, sure: bool) -> tuple[Input, ...]:
-        """Return the inputs that cause the symptom again on a fresh target: the last alone, or all; none if it does not come again."""
+    def confirm(self, made: Sequence[Input], *, sure: bool, before: Sequence[Input] = ()) -> tuple[Input, ...]:
+        """Return the inputs that cause the symptom again on a fresh target; none if it does not come again.
+
+        The last one alone is tried if that is `sure`, then all, then all with those that the target got `before`, since some
+        faults need many messages.
+        """
         self.trial.stop()
-        last = [tuple(made[-1:])] if sure or len(made) == 1 else []
-        return next((tried for tried in (*last, tuple(made), tuple(made)) if self.same(tried)), ())
+        tries = [tuple(made), tuple(made)]
+        tries = [tuple(made[-1:]), *tries] if sure or len(made) == 1 else tries
+        tries += [(*before, *made)] if before else []
+        return next((tried for tried in tries if self.same(tried)), ())
 
     def smallest(self, made: tuple[Input, ...]) -> tuple[Input, ...]:
-        """Return fewer inputs, with fewer acts, repetitions and segments, for which the symptom still shows."""
+        """Return fewer inputs, with fewer acts, repetitions and segments, for which the symptom still shows.
+
+        It is looked for in a hurry; what is left must show it with all patience, or nothing is left out.
+        """
+        self.trial.hurried = True
+        try:
+            smallest = self._smallest(made)
+        finally:
+            self.trial.hurried = False
+        self.tried, self.until = 0, time.monotonic() + LONGEST
+        return smallest if self.same(smallest) else made
+
+    def _smallest(self, made: tuple[Input, ...]) -> tuple[Input, ...]:
         made = _fewer(made, self.same)
         acts = tuple(act for one in made for act in one)
         if len(made) > 1 and self.same([acts]):
@@ -147,7 +165,9 @@ def id_of(symptom: Symptom) -> str:
     return sha256(signature_of(symptom).encode()).hexdigest()[:12]
 
 
-def row_of(trial: Trial, symptom: Symptom, made: Sequence[Input], *, confirmed: bool) -> FindingRow:
+def row_of(
+    trial: Trial, symptom: Symptom, made: Sequence[Input], *, confirmed: bool, minimised: bool = False
+) -> FindingRow:
     """Return the finding of a symptom and the inputs that cause it."""
     target = trial.target
     content = scripts.text(script_of(made, header_of(symptom), trial.role))
@@ -164,7 +184,7 @@ def row_of(trial: Trial, symptom: Symptom, made: Sequence[Input], *, confirmed: 
         targets=(str(target.reach),),
         grave=grave,
         embargo=grave and embargo.guarded(target) and not is_public(target, symptom),
-        standing="minimised" if confirmed else "new",
+        standing="minimised" if minimised else "new",
         explanation=(symptom.why, *symptom.wrote[-6:], *content.splitlines()[:60]),
     )
 

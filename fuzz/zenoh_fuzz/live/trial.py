@@ -75,6 +75,8 @@ class Trial:
         """`fresh`: each input gets sessions of its own."""
         self.target, self.role, self.fresh = target, role, fresh
         self.starts = 0
+        self.hurried = False
+        """Whether a target that answered at once so far is waited for as long as it may take, and not longer."""
         self.known: set[tuple[str, str]] = set()
         """Symptoms whose panics need no further look at the target's health."""
         self._node: NodeInstance | None = None
@@ -121,6 +123,8 @@ class Trial:
         """
         outcome = BatchResult()
         sessions = OurSessions(self.node, self.role, lambda: self._panic() is not None)
+        if self.hurried:
+            sessions.patience = min(sessions.patience, self._budget.slow)
         bystanders = Bystanders(sessions)
         cause = bystanders.look()
         for one in inputs if not cause else ():
