@@ -14,11 +14,12 @@ from typing import Any, Final
 
 from zenoh_conformance.cases.routing.circumstances import (
     ANSWER,
+    CARRIED,
     CHANNEL,
-    COMES_AND_GOES,
     DECLARED,
     ENTITY,
     EXPRESS,
+    FOLLOWED,
     FULL,
     LANE,
     MEANWHILE,
@@ -31,8 +32,18 @@ from zenoh_conformance.cases.routing.circumstances import (
     SIZE,
     TERMS,
 )
+from zenoh_conformance.cases.routing.pasts import COMES_AND_GOES, NUMBER
 from zenoh_conformance.judging.variation import Dimension, Dimensions, Value
-from zenoh_conformance.messages import Err, InterestMode, Push, Reply, Request, Response
+from zenoh_conformance.messages import (
+    Err,
+    InterestMode,
+    Push,
+    PutAttachment,
+    QueryAttachment,
+    Reply,
+    Request,
+    Response,
+)
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.connection import priority_of
@@ -52,6 +63,15 @@ class Memory:
     declared: dict[tuple[str, int], str] = field(default_factory=dict)
     """Kind and id of what it declared to how its key was named."""
     publications: int = 0
+    last: tuple[Any, ...] = ()
+    """The key and the lane of its last publication."""
+    repeats: bool = False
+    """Whether the one before had the same."""
+
+    def note(self, push: Push, reliable: bool) -> None:
+        """One publication more."""
+        now = (push.key, priority_of(push), reliable)
+        self.last, self.repeats = now, now == self.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +113,12 @@ def _kind(message: Any) -> str:
     return "err" if isinstance(body, Err) else "del" if type(body).__name__ == "Del" else "put"
 
 
+def _has_only_an_attachment(message: Any) -> bool:
+    """Whether an attachment is all that a value or a query has beside its payload."""
+    body = message.body.body if isinstance(message.body, Reply) else message.body
+    return [type(ext) for ext in body.exts] in ([PutAttachment], [QueryAttachment])
+
+
 def find_terms(link: Any) -> set[str]:
     syn = link.theirs
     found = {"S=0"} if syn.resolution is None else {"numbers of 8 bits"} if not syn.resolution & 3 else set()
@@ -132,6 +158,8 @@ SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     TERMS.name: lambda hop, value: value in find_terms(hop.source),
     PACKING.name: lambda hop, value: hop.node.packed,
     MEANWHILE.name: lambda hop, value: value in _past(hop),
+    CARRIED.name: lambda hop, value: _has_only_an_attachment(hop.message),
+    FOLLOWED.name: lambda hop, value: hop.node.memory[hop.source.session].repeats,
 }
 """Dimension to whether a message is in the circumstance of a value."""
 
@@ -163,6 +191,8 @@ class LosesSomewhere(Reference):
 
     def route(self, link: Any, message: Any, *, reliable: bool = True) -> None:
         self.reliable, self.source, self.came, self.place = reliable, link, message, 0
+        if isinstance(message, Push):
+            self.memory[link.session].note(message, reliable)
         super().route(link, message, reliable=reliable)
         if isinstance(message, Push):
             self.memory[link.session].publications += 1
@@ -208,6 +238,8 @@ class LosesSomewhere(Reference):
 
     def on_alias_gone(self, link: Any, body: Any) -> None:
         super().on_alias_gone(link, body)
+        past = self.memory[link.session].past
+        past |= {"its number was given to another key"} if body.expr_id == NUMBER else set()
         if body.expr_id == 4:
             self.memory[link.session].past.add("four numbers were released")
 
@@ -269,9 +301,9 @@ ASKED = "routing-varied/a-query-is-answered-in-any-circumstances"
 TOLD = "routing-varied/a-declaration-is-told-in-any-circumstances"
 
 STEPS: Final[Mapping[str, tuple[str, Dimensions]]] = {
-    "publication": (PUSHED, (PUT_OR_DEL, *ROUTING)),
+    "publication": (PUSHED, (PUT_OR_DEL, *ROUTING, FOLLOWED)),
     "query": (ASKED, ROUTING),
-    "answer": (ASKED, (ANSWER, LANE, CHANNEL, EXPRESS, SIZE, PAST, TERMS)),
+    "answer": (ASKED, (ANSWER, LANE, CHANNEL, EXPRESS, SIZE, PAST, TERMS, CARRIED)),
     "declaration": (TOLD, (ENTITY, SAID, DECLARED, RECEIVERS, PAST, TERMS)),
 }
 """A kind of message to the case that says it, and the dimensions that it has there."""

@@ -18,9 +18,11 @@ from zenoh_conformance.cases.establishment.circumstances import (
     CONFIRMED,
     CUT,
     FIRST_SN,
+    FLIPPED,
     HANDSHAKE,
     LEASE,
     OFFERED,
+    PLACES,
     PROPOSED,
     REFUSED,
     SHORT_LEASE,
@@ -47,6 +49,8 @@ class Shaken:
     packets: int
     """How often something was received on its link."""
     past: Past
+    issued: bytes = b""
+    """The cookie of its InitAck."""
 
 
 def sizes_of(syn: Init) -> Mapping[str, Any]:
@@ -54,6 +58,12 @@ def sizes_of(syn: Init) -> Mapping[str, Any]:
     sizes = {"resolution": syn.resolution, "batch_size": syn.batch_size}
     defaults = {"resolution": sane.DEFAULT_RESOLUTION, "batch_size": sane.DEFAULT_BATCH}
     return {name: value for name, value in sizes.items() if value != defaults[name]}
+
+
+def changed_at(shaken: Shaken) -> int | None:
+    """The first byte in which the cookie that came back is another; None where there is none."""
+    pairs = zip(shaken.issued, shaken.open.cookie or b"", strict=False)
+    return next((at for at, (issued, came) in enumerate(pairs) if issued != came), None)
 
 
 SHOWS: Final[Mapping[str, Callable[[Shaken, Any], bool]]] = {
@@ -65,6 +75,7 @@ SHOWS: Final[Mapping[str, Callable[[Shaken, Any], bool]]] = {
     FIRST_SN.name: lambda shaken, value: shaken.open.initial_sn == value,
     LEASE.name: lambda shaken, value: f"{shaken.open.lease} {'s' if shaken.open.lease_in_seconds else 'ms'}" == value,
     BEFORE.name: lambda shaken, value: value in shaken.past,
+    FLIPPED.name: lambda shaken, value: changed_at(shaken) == PLACES[value](len(shaken.issued)),
 }
 """Dimension to whether a handshake is in the circumstance of a value."""
 
@@ -88,7 +99,9 @@ class WrongSomewhere(Reference):
             for what, rest in (("a session", ""), ("a handshake", " that was refused"))
             if f"{what} of the same node{rest}" in past
         }  # fmt: skip
-        shaken = Shaken(link.theirs, open_, self.packets[link.name], self.past[link.zid] | others)
+        shaken = Shaken(
+            link.theirs, open_, self.packets[link.name], self.past[link.zid] | others, link.mine.cookie or b""
+        )
         return SHOWS[dimension.name](shaken, value)
 
     # -- what came before

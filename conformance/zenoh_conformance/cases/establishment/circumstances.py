@@ -57,8 +57,12 @@ BEFORE: Final = Dimension.of(
 )  # fmt: skip
 """No page says how soon after the end of a session its node may come back."""
 
+FLIPPED: Final = Dimension(
+    "flipped", "with the bit in the {} of the cookie", ((2, ("first byte", "middle", "last byte")),)
+)
+
 HANDSHAKE: Final = (SIZES, OFFERED, CONFIRMED, CUT, ZID, FIRST_SN, LEASE, BEFORE)
-REFUSED: Final = (SIZES, OFFERED, CONFIRMED, ZID, BEFORE)
+REFUSED: Final = (SIZES, OFFERED, CONFIRMED, ZID, BEFORE, FLIPPED)
 """The dimensions of a handshake that is refused."""
 
 PROPOSED: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -68,6 +72,12 @@ PROPOSED: Final[Mapping[str, Mapping[str, Any]]] = {
     "a batch of 512 bytes": {"batch_size": 512},
     "numbers of 8 bits": {"resolution": 2 << 2},
 }
+PLACES: Final[Mapping[str, Callable[[int], int]]] = {
+    "first byte": lambda length: 0,
+    "middle": lambda length: length // 2,
+    "last byte": lambda length: length - 1,
+}
+"""Where in a cookie of a length a bit is flipped."""
 SHORT_LEASE: Final = 100
 """Milliseconds of the lease of a session that came before."""
 MANY: Final = tuple(map(reason_code, ("GENERIC", "MAX_SESSIONS", "MAX_LINKS")))
@@ -119,6 +129,10 @@ class HandshakeRow:
             exts=Exts(CHAINS[str(self.v[CONFIRMED])]()),
             **changes,
         )
+
+    def place_in(self, cookie: bytes) -> int:
+        """The byte of a cookie in which a bit is flipped."""
+        return PLACES[str(self.v[FLIPPED])](len(cookie))
 
     def send(self, message: Any) -> None:
         """Send a message, cut as the row has it."""

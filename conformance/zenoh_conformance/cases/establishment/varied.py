@@ -67,6 +67,7 @@ def a_changed_cookie_is_refused_in_any_circumstances(scene: Scene, v: Variation)
     ack = us.expect(InitAck, step="not reached: init")
     us.require(bool(ack.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
 
-    shake.send(shake.open_syn(ack, cookie=flipped(ack.cookie or b"", 0)))
+    cookie = ack.cookie or b""
+    shake.send(shake.open_syn(ack, cookie=flipped(cookie, shake.place_in(cookie))))
 
     us.expect_refusal("open", never=OpenAck)

@@ -12,13 +12,15 @@ from functools import partial
 from typing import Any, Final
 
 from zenoh_conformance.judging.variation import Dimension, Variation
-from zenoh_conformance.messages import Frame, InterestMode, InterestOptions, UQueryable, USubscriber, UToken, sane
+from zenoh_conformance.messages import Frame, InterestMode, InterestOptions, USubscriber, sane
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.names import root_of_scene
-from zenoh_conformance.talking import Party, Scene, one_more
+from zenoh_conformance.talking import Party, Scene
 from zenoh_conformance.wire import Exts
+
+from .pasts import MEANWHILES, NUMBER, PASTS, declares
 
 LANE: Final = Dimension.of("lane", "in lane {}", sane.DEFAULT_PRIORITY, 1, 2, 3, 4, 6, 7)
 CHANNEL: Final = Dimension.of("channel", "as {}", "reliable", "best effort", chancy=("best effort",))
@@ -50,22 +52,19 @@ PAST: Final = Dimension(
 MEANWHILE: Final = Dimension(
     "meanwhile",
     "where meanwhile {}",
-    ((2, ("nothing happened", "another of its key came and went", "another session came and left")),),
+    (
+        (2, ("nothing happened", "another of its key came and went", "another session came and left")),
+        (3, ("its number was given to another key",)),
+    ),
 )
 """What happens between the declaration and what is said."""
 TERMS: Final = Dimension.of("terms", "with {}", "all fields", "S=0", "a batch of 512 bytes", "numbers of 8 bits")
 PACKING: Final = Dimension.of("packing", "{}", "alone", "in one frame with another message")
 
-ROUTING: Final = (LANE, CHANNEL, EXPRESS, SAID, DECLARED, SIZE, RECEIVERS, PAST, TERMS, PACKING, MEANWHILE)
+CARRIED: Final = Dimension("carried", "with the bytes in {}", ((3, ("its value", "its attachment")),))
+FOLLOWED: Final = Dimension("followed", "followed by {}", ((3, ("nothing", "another value in its lane")),))
 
-REUSED: Final = 70
-"""The id of what is declared, and of what was declared and taken back before."""
-REUSED_INTEREST, REUSED_QUERY = 71, 72
-"""The ids of an interest and of a query; where the past says so, others had them before."""
-COMES_AND_GOES: Final = 73
-"""The id of what comes and goes beside what was declared."""
-NUMBER: Final = 40
-"""The number that a receiver gives to its key."""
+ROUTING: Final = (LANE, CHANNEL, EXPRESS, SAID, DECLARED, SIZE, RECEIVERS, PAST, TERMS, PACKING, MEANWHILE, CARRIED)
 
 FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "all fields": {},
@@ -77,17 +76,6 @@ FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
 FULL: Final = 65_000
 PATTERN: Final = bytes(range(251))
 """A payload repeats it: its length is a prime, so that a lost piece shows."""
-TAKES_BACK: Final[Mapping[str, type[Any]]] = {"subscriber": USubscriber, "queryable": UQueryable, "token": UToken}
-
-
-def declares(who: Party, kind: str, key: str | WireExpr, entity: int | None = None) -> int:
-    """Declare something of a kind; its id."""
-    makes: dict[str, Any] = {
-        "subscriber": who.declares_subscriber,
-        "queryable": who.declares_queryable,
-        "token": who.declares_token,
-    }
-    return int(makes[kind](key, entity=entity).id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +166,11 @@ class Surroundings:
         """The sender says messages, in the lane, on the channel and packed as the row has it."""
         say(self.sender, self.v, *messages)
 
+    @property
+    def in_attachment(self) -> bool:
+        """Whether the bytes of the row are an attachment, beside a short value."""
+        return self.v[CARRIED] != CARRIED.default
+
     def payload(self, made: Callable[[bytes], Any]) -> bytes:
         """So many bytes that differ; `made` makes the message with them."""
         size = self.v.number(SIZE)
@@ -197,114 +190,3 @@ def say(who: Party, v: Variation, *messages: Any) -> None:
     reliable, priority = v[CHANNEL] == "reliable", v.number(LANE) if who.has_lanes else None
     for some in [messages] if v[PACKING] != PACKING.default else [(each,) for each in messages]:
         who.us.say(*some, reliable=reliable, priority=priority)
-
-
-# -- pasts
-
-
-def _taken_back(around: Surroundings, kind: str) -> None:
-    for receiver in around.receivers:
-        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, around.declared_key, REUSED))
-
-
-def _other_ids(around: Surroundings, kind: str) -> None:
-    """The ids of a declaration, of an interest and of a query: each ended, or was taken back."""
-    for receiver in around.receivers:
-        receiver.asks_interest(InterestOptions.KEY_EXPRS, InterestMode.CURRENT_FUTURE, "past/**", REUSED_INTEREST)
-        receiver.settles()
-        receiver.ends_interest(REUSED_INTEREST)
-        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, "past/key", REUSED))
-    if kind != "queryable":
-        return
-    receiver, querier = around.receivers[0], around.sender
-    served = receiver.declares_queryable("past/t")
-    asked = querier.asks("past/t", timeout_ms=10_000, number=REUSED_QUERY)
-    receiver.finishes(asked)
-    querier.expect_final(asked, step="not reached: another query")
-    receiver.retracts(UQueryable, served.id)
-    querier.counts_anew(REUSED_QUERY)
-
-
-def _another_query(around: Surroundings, _kind: str) -> None:
-    receiver, querier = around.receivers[0], around.sender
-    served = receiver.declares_queryable("past/q")
-    asked = querier.asks("past/q")
-    receiver.replies(asked, b"past")
-    receiver.finishes(asked)
-    querier.expect_final(asked, step="not reached: another query")
-    receiver.retracts(UQueryable, served.id)
-
-
-def _another_interest(around: Surroundings, _kind: str) -> None:
-    wanted = InterestOptions.SUBSCRIBERS | InterestOptions.QUERYABLES | InterestOptions.TOKENS
-    for who in (around.sender, *around.receivers):
-        interest = who.asks_interest(wanted, InterestMode.CURRENT_FUTURE, "k/**")
-        who.settles()
-        who.ends_interest(interest.id)
-
-
-def _five_publications(around: Surroundings, _kind: str) -> None:
-    for receiver in around.receivers:
-        subscriber = receiver.declares_subscriber("past/p")
-        for at in range(5):
-            around.sender.puts("past/p", bytes([at]))
-            receiver.expect_push("past/p", step="not reached: earlier publications")
-        receiver.retracts(USubscriber, subscriber.id)
-
-
-def _four_numbers(around: Surroundings, _kind: str) -> None:
-    for who in (around.sender, *around.receivers):
-        for number in range(1, 5):
-            who.names_key(f"past/{number}", number)
-        for number in range(1, 5):
-            who.releases_key(number)
-
-
-def _another_session(around: Surroundings, kind: str, *, in_order: bool) -> None:
-    other = one_more(around.scene, "other", around.sender)
-    declares(other, kind, around.declared_key)
-    if in_order:
-        other.leaves()
-    else:
-        other.us.wire.reset()
-    early = around.sender.asks(around.declared_key)  # one that has just left may still be asked
-    around.sender.awaits(lambda: around.sender.finals(early) > 0)
-
-
-def _handshake(around: Surroundings, _kind: str) -> None:
-    us = around.scene.dialogue("half-open")
-    us.send(us.init_syn())
-
-
-PASTS: Final[Mapping[str, Callable[[Surroundings, str], None]]] = {
-    "the same was taken back": _taken_back,
-    "another query": _another_query,
-    "another interest ended": _another_interest,
-    "five publications": _five_publications,
-    "four numbers were released": _four_numbers,
-    "another session left": partial(_another_session, in_order=True),
-    "another session was cut": partial(_another_session, in_order=False),
-    "a handshake began": _handshake,
-    "its ids stood for others": _other_ids,
-}
-
-
-# -- what happens in between
-
-
-def _comes_and_goes(around: Surroundings, kind: str) -> None:
-    for receiver in around.receivers:
-        receiver.retracts(TAKES_BACK[kind], declares(receiver, kind, around.declared_key, COMES_AND_GOES))
-
-
-def _session_comes_and_goes(around: Surroundings, kind: str) -> None:
-    other = one_more(around.scene, "other", around.sender)
-    declares(other, kind, around.declared_key)
-    other.leaves()
-    around.sender.settles()
-
-
-MEANWHILES: Final[Mapping[str, Callable[[Surroundings, str], None]]] = {
-    "another of its key came and went": _comes_and_goes,
-    "another session came and left": _session_comes_and_goes,
-}

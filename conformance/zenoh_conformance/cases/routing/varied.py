@@ -6,6 +6,9 @@ to its own, which nobody declared: it must come to nobody.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from itertools import product
 from typing import Any
 
 from zenoh_conformance.cases.case import case
@@ -25,7 +28,9 @@ from zenoh_conformance.messages import (
     InterestOptions,
     Push,
     Put,
+    PutAttachment,
     Query,
+    QueryAttachment,
     QueryBody,
     QueryTarget,
     Reply,
@@ -43,22 +48,18 @@ from .circumstances import (
     ANSWER,
     DECLARED,
     ENTITY,
-    NUMBER,
+    FOLLOWED,
     PAST,
     PUT_OR_DEL,
     RECEIVERS,
-    REUSED,
-    REUSED_INTEREST,
-    REUSED_QUERY,
     ROUTING,
     SAID,
     SIZE,
-    TAKES_BACK,
     TERMS,
     Surroundings,
-    declares,
     say,
 )
+from .pasts import NUMBER, REUSED, REUSED_INTEREST, REUSED_QUERY, TAKES_BACK, declares
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable
 
 
@@ -95,7 +96,7 @@ def nothing_beside(who: Party, kind: type[Any], key: str) -> None:
     "push/push-reaches-intersecting",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
-    varies=(PUT_OR_DEL, *ROUTING),
+    varies=(PUT_OR_DEL, *ROUTING, FOLLOWED),
 )
 def a_publication_comes_in_any_circumstances(scene: Scene, v: Variation) -> None:
     """
@@ -114,24 +115,25 @@ def a_publication_comes_in_any_circumstances(scene: Scene, v: Variation) -> None
     key = around.spelt()
 
     def push(payload: bytes) -> Push:
-        body: Any = Put(payload=payload)
-        if v[PUT_OR_DEL] == "del":
-            body = Del(exts=Exts((DelAttachment(payload=payload),)))
-        return Push(key=key, exts=Exts(around.exts), body=body)
+        return Push(key=key, exts=Exts(around.exts), body=value_of(around, str(v[PUT_OR_DEL]), payload))
 
     said = push(around.payload(push))
     around.says(Push(key=plain(around.sender.whole(around.beside)), exts=said.exts, body=Put(payload=b"beside")), said)
+    values: list[Push] = [said]
+    if v[FOLLOWED] != FOLLOWED.default:
+        values.append(replace(said, body=Put(payload=b"newer")))
+        around.says(values[-1])
 
-    for each in around.receivers:
+    for each, value in product(around.receivers, values):
         heard = arrives(each, Push, around.key, step=f"to {each.name}")
-        same(each, "push", said, around.sender.whole(around.key), heard)
+        same(each, "push", value, around.sender.whole(around.key), heard)
     around.sender.settles()
     for each in (around.sender, *around.receivers):
         with each.us.about("push/push-only-intersecting"):
             nothing_beside(each, Push, around.beside)
         each.settles("not reached: the sessions work")
         came = sum(heard.key == each.whole(around.key) for heard in each.heard(Push))
-        wanted = int(each is not around.sender)
+        wanted = len(values) if each is not around.sender else 0
         each.us.require(came == wanted, expected=f"{wanted} Push", got=f"{came} Push", step=f"once to {each.name}")
 
 
@@ -161,7 +163,8 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
     exts: Exts[Any] = Exts((*around.exts, QueryTarget(value=int(Target.ALL))))
 
     def request(payload: bytes) -> Request:
-        body = Query(consolidation=1, exts=Exts((QueryBody(encoding=Encoding(0), payload=payload),)))
+        carrier: Any = QueryAttachment if around.in_attachment else partial(QueryBody, encoding=Encoding(0))
+        body = Query(consolidation=1, exts=Exts((carrier(payload=payload),)))
         return Request(id=number, key=key, exts=exts, body=body)
 
     beside, number = querier.us.new_id(), REUSED_QUERY
@@ -194,17 +197,23 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         querier.us.require(finals == 1, expected="one ResponseFinal", got=str(finals), step="the end")
 
 
+def value_of(around: Surroundings, kind: str, payload: bytes) -> Put | Del:
+    """A value or a deletion with these bytes; a deletion has room for them in its attachment alone."""
+    if kind == "del":
+        return Del(exts=Exts((DelAttachment(payload=payload),)))
+    if around.in_attachment:
+        return Put(exts=Exts((PutAttachment(payload=payload),)), payload=b"short")
+    return Put(payload=payload)
+
+
 def answer_of(around: Surroundings, number: int) -> Response:
     """What a queryable answers."""
     v, key = around.v, plain(around.sender.whole("k/a" if around.v[SAID] == "wildcard" else around.key))
 
     def response(payload: bytes) -> Response:
-        bodies: dict[str, Any] = {
-            "put": Reply(body=Put(payload=payload)),
-            "del": Reply(body=Del(exts=Exts((DelAttachment(payload=payload),)))),
-            "err": Err(payload=payload),
-        }
-        return Response(id=number, key=key, exts=Exts(around.exts), body=bodies[str(v[ANSWER])])
+        kind = str(v[ANSWER])
+        body = Err(payload=payload) if kind == "err" else Reply(body=value_of(around, kind, payload))
+        return Response(id=number, key=key, exts=Exts(around.exts), body=body)
 
     return response(around.payload(response))
 
