@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -170,6 +171,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[RunPart], command
         writer.withhold(sum(label not in _withheld(parts) for label in secret))
     register = Register(writer, options, reach=str(reach), journal=journal, earlier=earlier)
     stopped: HarnessError | None = None
+    share_memory()
     with writer, seldom_collected():
         try:
             _run_all(parts, register)
@@ -283,6 +285,17 @@ def _run_forked(parts: Sequence[NodeRun], registers: Sequence[Register]) -> None
 
     with Forked(work, registers, first.options, cases=first.cases, stop=stop, cut=first.of_alone.cut) as copy:
         first.run(registers[0], copy)
+
+
+ARENAS: Final = 1
+"""Heaps of the C library that all threads share: memory that one of sixty threads gave back is there for the others."""
+_M_ARENA_MAX: Final = -8
+
+
+def share_memory() -> None:
+    """Give all threads one heap, where the C library can (GNU): else a talkative target fills one for each thread."""
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        mallopt(_M_ARENA_MAX, ARENAS)
 
 
 @contextmanager
