@@ -22,6 +22,8 @@ from zenoh_conformance.judging.variation import (
     describe,
     draw_rows,
     fewest,
+    odd_of,
+    row_with,
     rows_of,
 )
 from zenoh_conformance.reading.conversation import Side
@@ -154,3 +156,26 @@ def test_what_a_busy_node_may_lose_is_red_only_when_it_is_lost_each_time(value: 
     runner = Runner(function, (CHANCY,), SimpleNamespace(dialogues=[]), {})
 
     assert (runner.run((value,)) is not None) is is_red
+
+
+def test_a_row_is_read_from_the_circumstances_that_are_not_the_default() -> None:
+    row = (7, "put", 128, "a query")
+
+    assert odd_of(FOUR, row) == (("lane", 7), ("size", 128), ("past", "a query"))
+    assert row_with(FOUR, {"lane": "7", "size": "128", "past": "a query"}) == row
+
+
+@pytest.mark.parametrize(
+    ("odd", "why"), [({"lane": "9"}, "never 9"), ({"colour": "red"}, "no dimension is named colour")]
+)
+def test_a_circumstance_that_is_not_there_is_refused(odd: dict[str, str], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        row_with(FOUR, odd)
+
+
+@pytest.mark.parametrize("each", VARIED, ids=lambda each: each.id)
+def test_every_row_can_be_written_and_read(each: Case) -> None:
+    """`name=value; name=value`: no name has a sign of equality, no value a semicolon, and no two values of a dimension are alike."""
+    assert not [one.name for one in each.varies if "=" in one.name or ";" in one.name]
+    assert not [value for one in each.varies for value in map(str, one.values) if ";" in value]
+    assert all(len({*map(str, one.values)}) == len(one.values) for one in each.varies)

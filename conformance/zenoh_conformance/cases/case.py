@@ -24,7 +24,7 @@ from .varied import run_rows
 
 if TYPE_CHECKING:
     from zenoh_conformance.judging.finding import Finding
-    from zenoh_conformance.judging.variation import Dimensions
+    from zenoh_conformance.judging.variation import Dimensions, Row
     from zenoh_conformance.talking import Scene
 
 Parameters = Mapping[str, Any]
@@ -80,11 +80,11 @@ class Case:
         """Those of any depth."""
         return (*self.parameters, *self.nightly)
 
-    def run(self, scene: Scene, parameters: Parameters) -> None:
-        """Provoke it once. Raises `Deviation` for the target's fault."""
+    def run(self, scene: Scene, parameters: Parameters, only: Row | None = None) -> None:
+        """Provoke it once; `only`: of a varied case, the one row that is run. Raises `Deviation` for the target's fault."""
         try:
             if self.varies:
-                run_rows(self.function, self.varies, scene, dict(parameters))
+                run_rows(self.function, self.varies, scene, dict(parameters), only)
             else:
                 self.function(scene, **parameters)
             settle(scene.dialogues)

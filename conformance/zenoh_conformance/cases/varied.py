@@ -17,6 +17,7 @@ from zenoh_conformance.judging.variation import (
     describe,
     draw_rows,
     fewest,
+    odd_of,
     rows_of,
     variation_of,
 )
@@ -38,9 +39,12 @@ AFTER_OTHERS: Final = "only after other sessions of ours"
 CaseFunction = Callable[..., None]
 
 
-def run_rows(function: CaseFunction, dimensions: Dimensions, scene: Scene, parameters: dict[str, Any]) -> None:
-    """Run a case in the rows of this run's depth. Raises Deviation for the first red row, with the fewest circumstances."""
-    rows = rows_of(dimensions, scene.fact("variations", "quick")) + draw_rows(dimensions, scene.fact("explores", 0))
+def run_rows(
+    function: CaseFunction, dimensions: Dimensions, scene: Scene, parameters: dict[str, Any], only: Row | None = None
+) -> None:
+    """Run a case in the rows of this run's depth, or in one. Raises Deviation for the first red row, with the fewest circumstances."""
+    rows = (only,) if only else rows_of(dimensions, scene.fact("variations", "quick"))
+    rows += () if only else draw_rows(dimensions, scene.fact("explores", 0))
     runner, stretch = Runner(function, dimensions, scene, parameters), max(1.0, float(scene.fact("strain", 1.0)))
     lost: Finding | None = None
     reached = 0
@@ -104,5 +108,8 @@ class Runner:
             return same
 
         row = fewest(self.dimensions, row, is_red)
-        circumstances = AFTER_OTHERS if row in self.held else describe(self.dimensions, row)
-        return replace(least, why=f"{least.saying}, {circumstances}") if circumstances else least
+        if row in self.held:
+            return replace(least, why=f"{least.saying}, {AFTER_OTHERS}")
+        words = describe(self.dimensions, row)
+        why = f"{least.saying}, {words}" if words else least.why
+        return replace(least, why=why, circumstances=odd_of(self.dimensions, row))

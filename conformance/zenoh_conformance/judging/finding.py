@@ -51,6 +51,8 @@ class Finding:
     """The path of the message at fault in `raw`: `frame.messages[2].push`."""
     follows: str = ""
     """The erratum, by its phrase, whose text allows what came, where the baseline does something else."""
+    circumstances: tuple[tuple[str, str | int], ...] = field(default=(), compare=False, repr=False)
+    """Those on which it depends: name of a dimension and value."""
     is_work: bool = False
     """Seen by asking a session for work: says little of a target whose sessions do none."""
 

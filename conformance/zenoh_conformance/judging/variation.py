@@ -83,6 +83,26 @@ class Variation:
         return int(self[dimension])
 
 
+def odd_of(dimensions: Dimensions, row: Row) -> tuple[tuple[str, Value], ...]:
+    """Name and value of each dimension that does not have its default in a row."""
+    pairs = zip(dimensions, row, strict=True)
+    return tuple((each.name, value) for each, value in pairs if value != each.default)
+
+
+def row_with(dimensions: Dimensions, odd: Mapping[str, str]) -> Row:
+    """The row in which some dimensions have the values that are written, all others their defaults. Raises ValueError for others."""
+    if unknown := set(odd) - {each.name for each in dimensions}:
+        raise ValueError(f"no dimension is named {min(unknown)}")
+    return tuple(_value_written(each, odd.get(each.name, str(each.default))) for each in dimensions)
+
+
+def _value_written(dimension: Dimension, written: str) -> Value:
+    found = next((value for value in dimension.values if str(value) == written), None)
+    if found is None:
+        raise ValueError(f"{dimension.name} is never {written}")
+    return found
+
+
 def variation_of(dimensions: Dimensions, row: Row) -> Variation:
     """The variation of a row of an array."""
     return Variation({each.name: value for each, value in zip(dimensions, row, strict=True)})

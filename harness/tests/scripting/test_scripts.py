@@ -259,6 +259,15 @@ def test_what_a_script_is_held_to_is_here_or_not(check, here):
     assert is_here(check) is here
 
 
+def test_circumstances_that_this_version_has_not_are_elsewhere():
+    check = "establishment-varied/a-handshake-is-accepted-in-any-circumstances"
+    script = scripts.parse(SAMPLE.replace("target  ", f"check {check}\ncircumstances cut=with scissors\ntarget  ", 1))
+
+    assert script.circumstances == {"cut": "with scissors"}
+    with pytest.raises(Elsewhere, match="cut is never with scissors"):
+        judge_script(script, MemoryScene(script.requirement))
+
+
 def test_what_a_step_needs_is_written_down_and_asked_for():
     """A batch that is lawful only after an InitAck without size is not sent to who settles for less."""
     faulty_node = all_faulty_nodes()["keeps-its-own-batch-size"]

@@ -121,6 +121,8 @@ def _has_only_an_attachment(message: Any) -> bool:
 
 def find_terms(link: Any) -> set[str]:
     syn = link.theirs
+    if syn is None:  # a node that accepts an OpenSyn without a handshake
+        return set()
     found = {"S=0"} if syn.resolution is None else {"numbers of 8 bits"} if not syn.resolution & 3 else set()
     return found | ({"a batch of 512 bytes"} if syn.batch_size == 512 else set())
 

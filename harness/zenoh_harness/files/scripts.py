@@ -38,7 +38,8 @@ A value is bytes in hex, or an expression that is evaluated when the script runs
 
 `deviates WHAT` is the last step of a recorded script: the target deviated by WHAT; the replay passes if it does not now.
 `check NAME` in the header names the check that judged. A law judges the conversation after the steps. A case is executed
-and judges instead of the steps. With `target/stays-up` the replay tests whether the target survives the steps.
+and judges instead of the steps, a varied one in the circumstances that the header names (`lane=7; cut=byte by byte`).
+With `target/stays-up` the replay tests whether the target survives the steps.
 `us needs batch_size 65000` is the condition under which the next step is valid: if the negotiated value is smaller, the
 verdict is `not-observed`. Scripts also exist as JSON documents: `schemas/script.schema.json`.
 """
@@ -67,7 +68,9 @@ WORDED: Final = ("expect", "deviates", "needs")
 
 RENAMED: Final = {"departs": "deviates"}
 """Former names of steps, which are still read, to their present names."""
-HEADER: Final = ("about", "requirement", "check", "target", "profile", "ability", "cause", "expected", "got")
+HEADER: Final = (
+    "about", "requirement", "check", "circumstances", "target", "profile", "ability", "cause", "expected", "got",
+)  # fmt: skip
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _PATH: Final = re.compile(r"[a-z][A-Za-z0-9_]*(?:\[\d+\])?(?:\.[a-zA-Z0-9_]+(?:\[\d+\])?)*")
 _ZID: Final = re.compile(r"\$zid\(([A-Za-z][A-Za-z0-9_-]*)\)(?:\[(-?\d*):(-?\d*)\])?")
@@ -138,6 +141,12 @@ class Script:
     def requirement(self) -> str:
         """The id of the requirement that the script shows to be violated; `STAYS_UP` if the header names none."""
         return self.header.get("requirement", STAYS_UP)
+
+    @property
+    def circumstances(self) -> Mapping[str, str]:
+        """The circumstances on which the deviation depends: name of a dimension to its value as text."""
+        named = self.header.get("circumstances", "")
+        return dict(pair.split("=", 1) for pair in named.split("; ") if "=" in pair)
 
 
 # --- text

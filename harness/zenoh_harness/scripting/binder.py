@@ -13,6 +13,7 @@ from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import OVERSLEPT, Deviation, Finding
 from zenoh_conformance.judging.law import Law, all_laws
 from zenoh_conformance.judging.own_side import ANY
+from zenoh_conformance.judging.variation import Row, row_with
 from zenoh_conformance.messages.sane import DEFAULT_BATCH, DEFAULT_PRIORITY
 from zenoh_conformance.reading.codec import trace
 from zenoh_conformance.reading.conversation import Side
@@ -98,9 +99,19 @@ def judge_script(script: Script, scene: Scene) -> None:
     if law is not None:
         _judge_by_law(script, scene, law)
     elif check and (found := case_named(check)) is not None:
-        found[0].run(scene, found[1])
+        found[0].run(scene, found[1], _row_of(script, found[0]))
     else:
         perform(script, scene)
+
+
+def _row_of(script: Script, case: Case) -> Row | None:
+    """Return the row in which a varied case is to be run; None for all. Raises Elsewhere if this version has no such row."""
+    if not script.circumstances:
+        return None
+    try:
+        return row_with(case.varies, script.circumstances)
+    except ValueError as why:
+        raise Elsewhere(f"the check has no such circumstances: {why}") from why
 
 
 def is_here(check: str) -> bool:

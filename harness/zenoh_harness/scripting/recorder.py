@@ -86,6 +86,7 @@ def record(
     facts |= {"target": writer.target.value, **(header or {})}
     if finding is not None:
         facts["cause"] = finding.cause
+        facts["circumstances"] = "; ".join(f"{name}={value}" for name, value in finding.circumstances)
         steps = _deviating(steps, finding, facts.get("check", ""))
     return Script(steps=tuple(steps), header={name: value for name, value in facts.items() if value})
 
