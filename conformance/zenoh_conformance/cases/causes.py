@@ -1,8 +1,9 @@
 """Which red judgements have one cause: those that share a trait, and pairs that are found by what happened around them.
 
-A trait is the requirement, the field that is wrong, the message that was lost, the step that had the same odd outcome, the input that
-was not refused at the same stage, the line of a panic. Pairs are a law and a check that are red in the same conversations, or at the
-same message; what does not come because its declaration was lost; and what even a plain session misses.
+A trait is the requirement, the field that is wrong, the kind of message that was lost, that the order is another, the step that had
+the same odd outcome, the input that was not refused at the same stage, the line of a panic. Pairs are a law and a check that are red
+in the same conversations, or at the same message; what does not come because its declaration was lost; and what even a plain session
+misses.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
-from zenoh_conformance.tables.forwarding import ROWS
 
 from .case import all_cases
 from .controls import BASIC, words_of
+from .losses import A_SESSION, FORWARDED, OF_A_QUERY, is_field, is_loss, kind_awaited
 
 PLAIN: Final = tuple(check for checks in BASIC.values() for check in checks)
 """The checks of a plain session."""
@@ -35,12 +36,6 @@ def found(judgement: Judgement) -> dict[str, Any]:
 def vectors_of(judgement: Judgement) -> Sequence[str]:
     """The golden vectors that a node took wrongly: each covers several requirements, and was taken wrongly for one reason."""
     return tuple(judgement.details.get("vectors", ()))
-
-
-OF_A_QUERY: Final = ("ResponseFinal", "Response", "Request")
-"""What does not come, or is not passed on, where a query is lost."""
-A_SESSION: Final = "a session"
-"""What is missed where either a handshake or the query that shows its session to work is lost."""
 
 
 Trait = tuple[Hashable, ...]
@@ -88,9 +83,13 @@ def _traits(one: Judgement) -> Iterator[Trait]:
         yield ("at times",)
     if is_loss(was):
         yield "lost in", one.key.check, str(was["got"])
-        area = one.key.check.partition("/")[0]
-        if area != _ROUTING and _kind_awaited(was) in ("push", "request"):
+        area, kind = one.key.check.partition("/")[0], kind_awaited(was)
+        if area != _ROUTING and kind in ("push", "request"):
             yield "lost in", area
+        if kind in _FAMILIES:
+            yield "lost", _FAMILIES[kind]
+    if _ORDER.search(str(was.get("expected", ""))):
+        yield ("order",)
     is_at_a_stage = words_of(str(was.get("path", ""))) in _STAGES
     if is_own(one) or not (
         is_loss(was) and is_at_a_stage
@@ -127,10 +126,14 @@ def _traits_of_field(path: str, got: str) -> Iterator[Trait]:
     """A field; of what is forwarded, the field in whatever body, and that the extensions of a kind of message are lost."""
     kind, name = path.partition(".")[0], path.rpartition(".")[2]
     yield "field", path
-    if kind in _FORWARDED:
-        yield ("field lost", kind) if got == "none" and ".exts." in path else ("field", kind, name)
+    if kind in FORWARDED:
+        yield ("field lost", kind) if got == "none" and _EXTENSION.search(path) else ("field", kind, name)
 
 
+_FAMILIES: Final = {"push": "push", "request": "query", "response": "query", "response_final": "final"}
+"""Kind of message to what is lost with it: without its REQUEST a query has no RESPONSE, and each may be what a check awaits first."""
+_ORDER: Final = re.compile(r"\border\b")
+_EXTENSION: Final = re.compile(r"\.exts\.\w+$")
 _ANY_STEP: Final = ("the session works", "fence", "stage ", "lawful traffic")
 """Steps of checks about anything: that two findings were made there says nothing."""
 _REFUSALS: Final = ("a refusal", "Close")
@@ -139,17 +142,6 @@ _CLOSED: Final = re.compile(r"Close\((?!GENERIC|INVALID)(\w+)")
 _ROUTING: Final = "routing-plain"
 """The area whose checks need nothing but that messages are passed on; those of another share a circumstance."""
 _ENDS: Final = ("link ", "Close(", "end")
-_LOSSES: Final = ("silence", "link ", "Close(", "undecodable bytes", "DecodeError")
-
-
-def is_loss(was: Mapping[str, Any]) -> bool:
-    """Whether a finding says only that what was awaited did not come, and not what came in its place, or what is wrong in a field."""
-    return str(was.get("got", "")).startswith(_LOSSES) and not is_field(str(was.get("path", "")))
-
-
-def is_field(path: str) -> bool:
-    """Whether a path is that of a field, and not a message or a step in words."""
-    return "." in path and " " not in path and ":" not in path
 
 
 LIKE: Final = 1 / 3
@@ -173,17 +165,13 @@ def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judg
             yield shown[law], shown[other]
 
 
-_AWAITED: Final = re.compile(r"(?:one |no )?(Push|Request|Response|ResponseFinal|Declare|D_?[A-Z]\w*)\b")
-"""How what is expected begins where a message of a session is awaited."""
-_TAKEN_BACK: Final = "taken back"
-"""How what is expected ends where a declaration is to be withdrawn."""
 CHOICE: Final = "to whom"
 """The step at which a check looks who was asked: a query that is lost looks like another choice."""
 _DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE|TOKEN)\b", re.IGNORECASE)
+_CARRIERS: Final = ("batch", "frame", "fragment")
+"""What messages of a session come in: where it is wrong, a receiver may hear none of them."""
 _TELLS_WHICH: Final = ("key", "kind", "parameters", "interest_id", "id")
 """The fields by which a check knows the message that it awaits: one in which they are wrong is not the awaited one."""
-_FORWARDED: Final = frozenset(row.chain.partition(".")[0] for row in ROWS)
-"""The kinds of messages that carry what an application said."""
 
 
 def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
@@ -202,31 +190,36 @@ def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement
 
 def _is_told_by(was: Mapping[str, Any], path: str) -> bool:
     """Whether a message with a wrong field at `path` may be what a check missed or found to be wrong; a wrong CLOSE is the end."""
-    kind, awaited = path.partition(".")[0], _kind_awaited(was)
+    kind, awaited = path.partition(".")[0], kind_awaited(was)
     if kind == "close":
         return str(was.get("got", "")).startswith(_ENDS)
     if is_loss(was):
-        return kind == "batch" or (kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH)
+        return kind in _CARRIERS or (kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH)
     if kind == "frame" and not awaited:
         return path.endswith(".qos") and "priority" in str(was.get("expected", ""))
-    return kind == awaited or (not awaited and kind in _FORWARDED)
+    return kind == awaited or (not awaited and kind in FORWARDED)
 
 
 def _by_a_declaration(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
     """Lost declarations, and what does not come without them; DECLARE, and the one kind of it that is lost."""
     lost = [one for one in judgements if is_loss(found(one)) and not one.verdict.is_grave]
-    declared = [one for one in lost if _DECLARATION.match(str(found(one).get("expected", "")))]
+    declared = [one for one in lost if _DECLARATION.match(str(found(one).get("expected", ""))) and not is_varied(one)]
     for one in lost:
-        if declared and _kind_awaited(found(one)) in ("push", "request"):
+        if declared and kind_awaited(found(one)) in ("push", "request"):
             yield declared[0], one
-    named = [one for one in lost if _kind_awaited(found(one)) == "declare" and found(one)["expected"] != "Declare"]
+    named = [one for one in lost if kind_awaited(found(one)) == "declare" and found(one)["expected"] != "Declare"]
     if len({found(one)["expected"].replace("_", "").lower() for one in named}) == 1:
         yield from ((named[0], one) for one in lost if one in named or found(one).get("expected") == "Declare")
 
 
+def is_varied(one: Judgement) -> bool:
+    """Whether a deviation depends on circumstances, which its cause names."""
+    return ", only " in one.cause
+
+
 def _by_a_lost_query(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
     """Queries that do not reach a queryable, and another choice of those that are asked."""
-    lost = [one for one in judgements if is_loss(found(one)) and _kind_awaited(found(one)) == "request"]
+    lost = [one for one in judgements if is_loss(found(one)) and kind_awaited(found(one)) == "request"]
     for one in judgements:
         if found(one).get("path") == CHOICE and lost:
             yield lost[0], one
@@ -237,22 +230,6 @@ def _by_plain_sessions(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgem
     lost = [one for one in judgements if is_loss(found(one)) and not one.verdict.is_grave]
     for plain in (one for one in lost if one.key.check in PLAIN and not _UNREAD.match(str(found(one)["got"]))):
         yield from ((plain, one) for one in lost if one.key.role == plain.key.role)
-
-
-def _kind_awaited(was: Mapping[str, Any]) -> str:
-    """The kind of message that a check awaited; empty if it expected something else."""
-    expected = str(was.get("expected", ""))
-    if expected.endswith(_TAKEN_BACK):
-        return "declare"
-    awaited = _AWAITED.match(expected)
-    if awaited is None:
-        return ""
-    return "declare" if awaited[1].startswith("D") else _in_snake_case(awaited[1])
-
-
-def _in_snake_case(name: str) -> str:
-    """`response_final` for `ResponseFinal`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def is_own(one: Judgement) -> bool:

@@ -17,7 +17,8 @@ from typing import Any, Final
 from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
 
 from .case import all_cases
-from .causes import A_SESSION, CHOICE, OF_A_QUERY, PLAIN, by_cause, found, is_field, is_loss, is_own, vectors_of
+from .causes import CHOICE, PLAIN, by_cause, found, is_own, vectors_of
+from .losses import A_SESSION, OF_A_QUERY, is_field, is_loss
 
 _STAGES: Final = (("stage init", "init."), ("stage open", "open."))
 """How the step or the field of a finding begins, by stage of the handshake."""

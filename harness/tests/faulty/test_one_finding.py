@@ -12,6 +12,7 @@ import pytest
 from faulty_nodes import broken_by
 from judged_in_memory import items_for, judgements_of
 
+from zenoh_conformance.cases.causes import PLAIN
 from zenoh_conformance.cases.faults import faults
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.verdict import Judgement
@@ -76,7 +77,17 @@ def both_named(pair: tuple[str, str], *, named: bool = False) -> bool:
     node = type(f"{one.__name__}And{other.__name__}", (one, other), {})
     items = {item.label: item for name in pair for item in items_of(name, named=named)}
     heads = findings(node, items.values())
-    return all(heads & (alone(name, named=named) | caught(name)) for name in pair if alone(name, named=named))
+    seen = [
+        name
+        for name, beside in (pair, pair[::-1])
+        if alone(name, named=named) and not opens_nothing(beside, named=named)
+    ]
+    return all(heads & (alone(name, named=named) | caught(name)) for name in seen)
+
+
+def opens_nothing(name: str, *, named: bool = False) -> bool:
+    """Whether a node lets no plain session live: nobody can see what else is wrong with it."""
+    return any(fault.first.key.check in PLAIN for fault in faults(judged(name, named=named)))
 
 
 def caught(name: str) -> frozenset[str]:

@@ -199,6 +199,58 @@ def test_messages_that_are_lost_in_one_circumstance_are_one_fault(area: str, cou
     assert len(faults([push, query])) == count
 
 
+LOST = finding(path="delivery", expected="Push", got="silence")
+
+
+@pytest.mark.parametrize(
+    ("other", "count"),
+    [
+        (finding(path="the subscriber", expected="the publication", got="nothing"), 1),
+        (finding(path="the fragments together", expected="fragments to the last", got="0 of them"), 1),
+        (finding(path="what was read late", expected="all that was said", got="less"), 1),
+        (finding(path="the answers", expected="31", got="no answer"), 2),
+    ],
+    ids=["nothing", "a count", "less", "another kind"],
+)
+def test_a_kind_of_message_that_is_lost_is_one_fault_however_a_check_names_it(
+    other: dict[str, Any], count: int
+) -> None:
+    assert len(faults([red("routing-plain/a", PUSH, **LOST), red("b/b", WHOLE, **other)])) == count
+
+
+@pytest.mark.parametrize(("field", "count"), [("fragment.sn", 1), ("batch", 1), ("push.put.payload", 2)])
+def test_what_carries_a_message_wrongly_tells_that_it_was_missed(field: str, count: int) -> None:
+    law = red("law/forwarded-qos", WHOLE, **finding(path=field, expected="x", got="another"))
+    missed = finding(path="fragment.payload", expected="Push", got="silence")
+
+    assert len(faults([law, red("a/b", PUSH, cause="c", details={**missed["details"], **BESIDE})])) == count
+
+
+@pytest.mark.parametrize(("field", "count"), [("push.exts.qos", 1), ("push.exts.qos.express", 2)])
+def test_extensions_that_are_lost_are_one_fault_and_a_field_of_one_is_another(field: str, count: int) -> None:
+    lost = red("a/a", WHOLE, **finding(path="push.put.exts.attachment", expected="what was received", got="none"))
+
+    assert (
+        len(faults([lost, red("b/b", INIT, **finding(path=field, expected="what was received", got="none"))])) == count
+    )
+
+
+def test_a_declaration_that_is_lost_in_a_circumstance_explains_no_other_loss() -> None:
+    lost = finding(path="declared", expected="DSubscriber", got="silence")
+    declared = red(
+        "a/a", DECLARED, **{**lost, "cause": "declared: silence where DSubscriber is required, only named by wildcard"}
+    )
+
+    assert len(faults([declared, red("b/b", PUSH, **LOST)])) == 2
+
+
+def test_another_order_is_one_fault() -> None:
+    late = finding(path="what was read late", expected="each once, in order", got="another order")
+    order = finding(path="the values", expected="the order of sending", got="another")
+
+    assert len(faults([red("a/a", WHOLE, **late), red("b/b", INIT, **order)])) == 1
+
+
 @pytest.mark.parametrize(("reason", "count"), [("MAX_SESSIONS", 1), ("INVALID", 2)])
 def test_sessions_that_end_for_one_reason_that_says_something_are_one_fault(reason: str, count: int) -> None:
     back = red("a/b", INIT, **finding(path="coming back", expected="a session", got=f"Close({reason})"))

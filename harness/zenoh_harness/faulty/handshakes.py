@@ -163,6 +163,8 @@ class ExpiresSomewhere(WrongSomewhere):
 ACCEPTED = "establishment-varied/a-handshake-is-accepted-in-any-circumstances"
 COOKIE = "establishment-varied/a-changed-cookie-is-refused-in-any-circumstances"
 
+EARLY: Final = {"law/expired-needs-a-lease": "it says EXPIRED, and the lease is not over"}
+
 FAULTS: Final[Mapping[type[WrongSomewhere], tuple[str, str, str, Dimensions]]] = {
     RefusesSomewhere: ("refuses-a-handshake", "Refuses a handshake", ACCEPTED, HANDSHAKE),
     AcceptsSomewhere: ("accepts-any-cookie", "Accepts any cookie", COOKIE, REFUSED),
@@ -184,7 +186,8 @@ def register() -> None:
             name = f"{verb}-" + re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")
             attributes = {"circumstance": (dimension, value), "__module__": __name__}
             node = type(name.title().replace("-", ""), (base,), attributes)
-            _register(name, node, f"{about} {phrase}.", check, None, shown_in=(check,))
+            also = EARLY if base is ExpiresSomewhere else None
+            _register(name, node, f"{about} {phrase}.", check, also, shown_in=(check,))
 
 
 register()

@@ -1,0 +1,64 @@
+"""What a finding says only by its absence: whether something was lost, and which kind of message it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from zenoh_conformance.tables.forwarding import ROWS
+
+Finding = Mapping[str, Any]
+"""A finding as the details of a judgement keep it: path, expected, got."""
+
+OF_A_QUERY: Final = ("ResponseFinal", "Response", "Request")
+"""What does not come, or is not passed on, where a query is lost."""
+A_SESSION: Final = "a session"
+"""What is missed where either a handshake or the query that shows its session to work is lost."""
+FORWARDED: Final = frozenset(row.chain.partition(".")[0] for row in ROWS)
+"""The kinds of messages that carry what an application said."""
+
+_LOSSES: Final = ("silence", "link ", "Close(", "undecodable bytes", "DecodeError")
+_FEWER: Final = re.compile(r"(?:nothing|none of it|no answer|less|fewer|0 of \w+|0 errors|0)$")
+"""What came, where a check counts what an application hears."""
+_AWAITED: Final = re.compile(r"(?:one |no )?(Push|Request|Response|ResponseFinal|Fragment|Declare|D_?[A-Z]\w*)\b")
+"""How what is expected begins where a message of a session is awaited."""
+_TAKEN_BACK: Final = "taken back"
+"""How what is expected ends where a declaration is to be withdrawn."""
+_IN_WORDS: Final = (
+    ("push", re.compile(r"\b(?:publications?|puts?|fragments|each once|all that was said|the first one)\b")),
+    ("response", re.compile(r"\b(?:answers?|repl(?:y|ies)|ERR|errors?)\b")),
+)
+"""Kind of message to how a check names what it awaits of it, or the step at which it awaits it."""
+
+
+def is_loss(was: Finding) -> bool:
+    """Whether a finding says only that what was awaited did not come, and not what came in its place, or what is wrong in a field."""
+    got = str(was.get("got", ""))
+    if got == "silence" or _FEWER.match(got):
+        return True
+    return got.startswith(_LOSSES) and not is_field(str(was.get("path", "")))
+
+
+def is_field(path: str) -> bool:
+    """Whether a path is that of a field, and not a message or a step in words."""
+    return "." in path and " " not in path and ":" not in path
+
+
+def kind_awaited(was: Finding) -> str:
+    """The kind of message that a check awaited; empty if it expected something else."""
+    expected = str(was.get("expected", ""))
+    if expected.endswith(_TAKEN_BACK):
+        return "declare"
+    awaited = _AWAITED.match(expected)
+    if awaited is None:
+        said = f"{was.get('path', '')}: {expected}"
+        return next((kind for kind, words in _IN_WORDS if words.search(said)), "")
+    if awaited[1] == "Fragment":
+        return "push"
+    return "declare" if awaited[1].startswith("D") else _in_snake_case(awaited[1])
+
+
+def _in_snake_case(name: str) -> str:
+    """`response_final` for `ResponseFinal`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
