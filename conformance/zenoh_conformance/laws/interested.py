@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 from zenoh_conformance.judging.law import law
-from zenoh_conformance.messages import Declare, DFinal, Interest
+from zenoh_conformance.messages import (
+    Declare,
+    DFinal,
+    DQueryable,
+    DSubscriber,
+    DToken,
+    Interest,
+    InterestOptions,
+)
+from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
 
-from .network import Network
+from .network import Named, Network
 
 CURRENT = 1
 """Bit of the mode: what is there now is asked for."""
@@ -112,3 +124,62 @@ class OneFinalForASnapshot(Interests):
             got = "one without the id of an interest" if mode is None else "a second one"
             self.require(once, at=seen, path="declare", expected="one D_FINAL for a snapshot", got=got)
         super().on_declare(seen, declare)
+
+
+OPTIONS: Final[Mapping[type[Any], InterestOptions]] = {
+    DSubscriber: InterestOptions.SUBSCRIBERS,
+    DQueryable: InterestOptions.QUERYABLES,
+    DToken: InterestOptions.TOKENS,
+}
+"""A declaration, and the option that selects it."""
+ANY_KEY: Final = ""
+"""What stands for the key of an interest that names none, or one that is not known."""
+
+
+class Wanted(Named):
+    """What the interests of each side select; the ends of snapshots and expression ids are no answer in this sense."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted: dict[tuple[Side, int], set[tuple[int, str]]] = {}
+        """(Who asked, id) to the options and the key of all that were asked under it."""
+
+    def on_interest(self, seen: Seen, interest: Interest) -> None:
+        if interest.mode:
+            key = ANY_KEY if interest.key is None else self.names.whole(seen.sender, interest.key)
+            known = key if key and keyexpr.is_canonical(key) else ANY_KEY
+            self.wanted.setdefault((seen.sender, interest.id), set()).add((int(interest.options or 0), known))
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        super().on_declare(seen, declare)
+        if declare.interest_id is not None and type(declare.body) in OPTIONS and self.knows(seen.sender.other):
+            every = self.wanted.get((seen.sender.other, declare.interest_id))
+            if every is not None:  # an id that none has is judged elsewhere
+                self.on_answer(seen, declare, every)
+
+    def on_answer(self, seen: Seen, declare: Declare, every: set[tuple[int, str]]) -> None:
+        """A declaration that answers an interest; `every`: the options and keys that were asked under its id."""
+        raise NotImplementedError
+
+
+@law("interests/options-select-kinds", per="session")
+class SnapshotKeepsToItsKinds(Wanted):
+    """What answers an interest is of a kind that the interest selects."""
+
+    def on_answer(self, seen: Seen, declare: Declare, every: set[tuple[int, str]]) -> None:
+        self.subject(seen)
+        right = any(options & OPTIONS[type(declare.body)] for options, _ in every)
+        self.require(right, at=seen, path="declare.body", expected="a kind that was asked for", got="another")
+
+
+@law("interests/restricted-to-key", per="session")
+class SnapshotKeepsToItsKey(Wanted):
+    """What answers an interest intersects the key expression to which that is restricted."""
+
+    def on_answer(self, seen: Seen, declare: Declare, every: set[tuple[int, str]]) -> None:
+        body: Any = declare.body
+        key = self.names.whole(seen.sender, body.key)
+        if key is not None and keyexpr.is_canonical(key):
+            self.subject(seen)
+            right = any(not wanted or keyexpr.intersects(wanted, key) for _, wanted in every)
+            self.require(right, at=seen, path="declare.body.key", expected="a key that was asked for", got="another")

@@ -3,7 +3,8 @@
 from .asked import Asked, Heard, payload_of, told
 from .dialogue import Dialogue
 from .fences import BY_QUERY, Fence, Fencing, settle
-from .party import Party, one_more, parties, parties_of
+from .gathering import one_more, parties, parties_of
+from .party import Party
 from .scene import ANSWERS, Agent, Scene
 from .speaker import Sendable
 

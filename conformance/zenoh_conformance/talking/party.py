@@ -8,7 +8,7 @@ begins with `/` is whole. Nothing here waits for silence: what does not come is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from zenoh_conformance.messages import (
@@ -45,16 +45,15 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.messages.init import LowLatency
 from zenoh_conformance.messages.init import QoS as Lanes
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.names import Names, plain, root_of_scene, undeclared_key
+from zenoh_conformance.reading.names import Names, plain, undeclared_key
 from zenoh_conformance.wire import Exts
 
 from .asked import Asked, Heard, payload_of, told
 from .dialogue import Dialogue
 from .full_dress import MOST as MOST_DRESSED
 from .full_dress import FullDress
-from .scene import Scene
 
 NETWORK = ("push", "declare", "interest", "request", "response", "response_final", "oam")
 """Kinds of network messages."""
@@ -90,6 +89,8 @@ class Party:
         """Interests in what is current that have not come to their D_FINAL yet."""
         self._answers: dict[int, list[Heard]] = {}
         self._said_beside: set[type[Any]] = set()
+        self._wanted: list[str | None] = []
+        """The whole keys of the interests that were asked here; None for all keys, or one that is not known."""
 
     # -- saying
 
@@ -185,6 +186,7 @@ class Party:
         interest = Interest(id=self._entity(number), mode=mode, options=int(options), key=where)
         if mode & InterestMode.CURRENT:
             self._snapshots.add(interest.id)
+        self._wanted.append(None if where is None else self.names.whole(self.us.wire.side, where))
         self.says(interest)
         return interest
 
@@ -242,7 +244,23 @@ class Party:
         """Once for each kind of message: say the same of a key next to it, under which nobody has declared anything."""
         if kind not in self._said_beside and isinstance(key, str) and not key.startswith("/"):
             self._said_beside.add(kind)
-            self.says(make(plain(f"{self.root}/{BESIDE}/{key}")))
+            self.says(make(plain(f"{self._beside}{key}")))
+
+    def declares_beside(self, kind: type[Any], key: str) -> None:
+        """Once for each kind: declare the same under a key that no interest of ours names, unless it names all."""
+        if kind not in self._said_beside:
+            self._said_beside.add(kind)
+            self.declares(kind(id=self.us.new_id(), key=plain(f"{self._beside}told/{key}")))
+
+    @property
+    def _beside(self) -> str:
+        return f"{self.root}/{BESIDE}/"
+
+    def told_beside(self, kind: type[Any]) -> bool:
+        """Whether a declaration of that kind beside ours came here so far, though no interest that was asked here has its key."""
+        keys = [one.key for one in self._of_others if isinstance(getattr(one.message, "body", None), kind)]
+        beside = [key for key in keys if key is not None and key.startswith(self._beside)]
+        return any(not any(one is None or keyexpr.intersects(one, key) for one in self._wanted) for key in beside)
 
     def _ask_beside(self, where: WireExpr) -> Request:
         number = self.us.new_id()
@@ -340,7 +358,7 @@ class Party:
         """
         if not isinstance(heard.message, Push | Declare | Request) or heard.key is None:
             return False
-        return not f"{heard.key}/".startswith(f"{self.root}/") or heard.key.startswith(f"{self.root}/{BESIDE}/")
+        return not f"{heard.key}/".startswith(f"{self.root}/") or heard.key.startswith(self._beside)
 
     def strays(self, mark: bytes) -> int:
         """How much came here so far that is about keys of others and yet holds these bytes, which nobody else says."""
@@ -466,22 +484,3 @@ class Party:
 def _without_mapping(key: WireExpr) -> WireExpr:
     """D_KEYEXPR has no M: its scope is the sender's."""
     return WireExpr(scope=key.scope, suffix=key.suffix)
-
-
-def parties(scene: Scene, *names: str) -> tuple[Party, ...]:
-    """As many live sessions as names, with one root for their keys."""
-    dialogues = [scene.session(name) for name in names]
-    root = root_of_scene(dialogues[0].zid)
-    return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
-
-
-def parties_of(scene: Scene, **terms: Mapping[str, Any]) -> tuple[Party, ...]:
-    """The same by name, each with what its INIT has otherwise."""
-    dialogues = [scene.session(name, **changes) for name, changes in terms.items()]
-    root = root_of_scene(dialogues[0].zid)
-    return tuple(Party(us, name, root) for us, name in zip(dialogues, terms, strict=True))
-
-
-def one_more(scene: Scene, name: str, beside: Party) -> Party:
-    """One more live session, which comes later."""
-    return Party(scene.session(name), name, beside.root)

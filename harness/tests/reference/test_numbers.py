@@ -12,7 +12,7 @@ from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.reading.connection import ConnectionDecoder
 from zenoh_conformance.reading.conversation import Connection, Side
 from zenoh_conformance.tables.session import State
-from zenoh_conformance.talking.party import Party, parties
+from zenoh_conformance.talking import Party, parties
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link, LinkTerms
 from zenoh_harness.reference.memory import MemoryScene

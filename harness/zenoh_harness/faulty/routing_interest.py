@@ -8,7 +8,7 @@ from itertools import count, islice
 from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, UKeyExpr
 from zenoh_conformance.wire import NO_EXTS
 from zenoh_harness.reference import Reference, after, before
-from zenoh_harness.reference.declaring import UNDECLARE, declare
+from zenoh_harness.reference.declaring import ASKED, UNDECLARE, declare
 
 from . import fault, faulty
 
@@ -28,6 +28,38 @@ class _SaysOtherwise(Reference):
         raise NotImplementedError
 
 
+def beyond(node, link, kinds):
+    """What there is of kinds of declarations, whatever the key."""
+    return [
+        (other, kind, entity) for other in node.others(link) for kind in kinds for entity in list(node.table(other, kind))
+    ]  # fmt: skip
+
+
+fault(
+    "answers-with-every-key",
+    "Answers an interest with declarations of its kinds under any key; later ones are restricted to its key.",
+    snapshot=lambda node, link, interest: beyond(
+        node, link, [kind for kind, option in ASKED.items() if (interest.options or 0) & option]
+    ),
+    caught_by="law/snapshot-keeps-to-its-key",
+    also={f"{SNAPSHOTS}/*": "a snapshot has more in it"},
+)
+fault(
+    "tells-every-key-later",
+    "Tells a session that has an interest of all later declarations of its kinds, whatever their key.",
+    wants=lambda link, kind: any((one.options or 0) & ASKED[kind] for one in link.interests.values()),
+    caught_by=f"{SNAPSHOTS}/who-asks-is-told",
+    also={f"{SNAPSHOTS}/*": "the same in a later step", "interest-changes/*": "the same in a later step"},
+)
+fault(
+    "answers-with-every-kind",
+    "Answers an interest with declarations of its key of all kinds.",
+    snapshot=lambda node, base, link, interest: base(
+        interest=replace(interest, options=(interest.options or 0) | 0x0E)
+    ),
+    caught_by="law/snapshot-keeps-to-its-kinds",
+    also={f"{SNAPSHOTS}/options-select-what-is-told": "a snapshot has more in it"},
+)
 fault(
     "tells-nobody",
     "Answers interests, and does not forward later declarations.",

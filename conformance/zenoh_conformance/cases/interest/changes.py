@@ -25,7 +25,7 @@ def what_a_snapshot_told_is_taken_back(scene: Scene, *, kind: str) -> None:
     watcher, other = parties(scene, "watcher", "other")
     entity = declares(other, kind, "k/a")
     watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
-    told = waits_for(watcher, kind, "k/a", step="not reached: the snapshot").body
+    told = waits_for(scene, watcher, kind, "k/a", step="not reached: the snapshot").body
 
     gone = TAKEN_BACK[kind]
     other.retracts(gone, entity)
@@ -73,7 +73,7 @@ def an_interest_outlives_the_end_of_another(scene: Scene, *, kind: str) -> None:
         declares(other, kind, key)
 
     for key in others:
-        waits_for(watcher, kind, key, step="what the others want")
+        waits_for(scene, watcher, kind, key, step="what the others want")
 
 
 @case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told)
@@ -92,7 +92,7 @@ def interests_of_two_sessions_may_have_one_id(scene: Scene) -> None:
     other.declares_token("k/a")
     for each in (one, two):
         each.asks_interest(InterestOptions.TOKENS, InterestMode.CURRENT_FUTURE, "k/**", number=7)
-        waits_for(each, "token", "k/a", step=f"the snapshot of {each.name}")
+        waits_for(scene, each, "token", "k/a", step=f"the snapshot of {each.name}")
         each.expect(Declare, lambda heard: is_final(heard, 7), step=f"its end for {each.name}", what="DFinal")
 
     one.ends_interest(7)
@@ -100,4 +100,4 @@ def interests_of_two_sessions_may_have_one_id(scene: Scene) -> None:
     other.declares_token("k/b")
 
     with two.us.about("declarations/forwarded-on-interest"):
-        waits_for(two, "token", "k/b", step="another session's interest ended")
+        waits_for(scene, two, "token", "k/b", step="another session's interest ended")

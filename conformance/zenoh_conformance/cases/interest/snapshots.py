@@ -48,7 +48,7 @@ def who_asks_is_told(scene: Scene, *, kind: str) -> None:
 
     entity = declares(other, kind, "k/a")
 
-    declared = waits_for(watcher, kind, "k/a", step="declared")
+    declared = waits_for(scene, watcher, kind, "k/a", step="declared")
     other.retracts(TAKEN_BACK[kind], entity)
     gone: Any = watcher.expect(
         Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step="taken back"
@@ -71,7 +71,7 @@ def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, ho
     """
     watcher, other = watched(scene, kind)
     declares(other, kind, "k/a")
-    waits_for(watcher, kind, "k/a")
+    waits_for(scene, watcher, kind, "k/a")
 
     if how == "left":
         other.leaves()
@@ -105,7 +105,7 @@ def nobody_takes_back_what_another_declared(scene: Scene, *, kind: str) -> None:
     """
     watcher, other, stranger = watched(scene, kind, "stranger")
     entity = declares(other, kind, "k/a")
-    waits_for(watcher, kind, "k/a")
+    waits_for(scene, watcher, kind, "k/a")
 
     stranger.retracts(TAKEN_BACK[kind], entity)
     watcher.settles()
@@ -132,7 +132,7 @@ def what_two_declared_stays_with_one(scene: Scene, *, kind: str) -> None:
 
     watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
 
-    waits_for(watcher, kind, "k/a", step="still there")
+    waits_for(scene, watcher, kind, "k/a", step="still there")
 
 
 @case(
@@ -154,7 +154,7 @@ def completeness_is_told(scene: Scene, *, complete: bool, distance: int) -> None
 
     other.declares_queryable("k/a", complete=complete, distance=distance)
 
-    info = waits_for(watcher, "queryable", "k/a").body.exts.get(QueryableInfo)
+    info = waits_for(scene, watcher, "queryable", "k/a").body.exts.get(QueryableInfo)
     forwarded = info is not None and info.complete
     watcher.us.require(forwarded == complete, expected="completeness as declared", got="another", step="QueryableInfo")
 
@@ -178,7 +178,7 @@ def a_snapshot_names_its_interest(scene: Scene, *, mode: InterestMode, kind: str
     interest = watcher.asks_interest(OPTION[kind], mode, "k/**")
 
     for key in there:
-        got = waits_for(watcher, kind, key, step="the snapshot").interest_id
+        got = waits_for(scene, watcher, kind, key, step="the snapshot").interest_id
         if got != interest.id:
             answers_alone(scene, watcher)
         watcher.us.require(got == interest.id, expected="the id of the interest", got=str(got), step="the snapshot")
@@ -261,7 +261,7 @@ def what_comes_later_names_no_interest(scene: Scene, *, kind: str) -> None:
 
     declares(other, kind, "k/a")
 
-    declared = waits_for(watcher, kind, "k/a")
+    declared = waits_for(scene, watcher, kind, "k/a")
     watcher.us.require(declared.interest_id is None, expected="no interest id", got="one", step="after the snapshot")
 
 
@@ -283,7 +283,7 @@ def the_future_has_no_snapshot(scene: Scene, *, kind: str) -> None:
 
     declares(other, kind, "k/b")
 
-    waits_for(watcher, kind, "k/b")
+    waits_for(scene, watcher, kind, "k/b")
     expect_keys(scene, watcher, kind, ["k/b"], step="no snapshot")
     watcher.us.require(not finals(watcher, interest.id), expected="no D_FINAL", got="D_FINAL", step="no snapshot")
 
@@ -304,7 +304,7 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     interest = watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
     watcher.settles()
     declares(other, kind, "k/a")
-    waits_for(watcher, kind, "k/a")
+    waits_for(scene, watcher, kind, "k/a")
 
     watcher.ends_interest(interest.id)
     watcher.settles()

@@ -30,7 +30,8 @@ KIND = tuple(DECLARED)
 
 
 def declares(who: Party, kind: str, key: str) -> int:
-    """Declare something of a kind; its id."""
+    """Declare something of a kind, and first the same beside it, which is to be told to nobody; its id."""
+    who.declares_beside(DECLARED[kind], key)
     makes: dict[str, Any] = {
         "subscriber": who.declares_subscriber,
         "queryable": who.declares_queryable,
@@ -55,16 +56,24 @@ def is_final(heard: Heard, interest: int) -> bool:
     return isinstance(heard.message.body, DFinal) and heard.message.interest_id == interest
 
 
-def waits_for(watcher: Party, kind: str, key: str, *, step: str = "") -> Any:
-    """The DECLARE of that kind and key. Without a step its loss is filed under the rule that it comes."""
+def waits_for(scene: Scene, watcher: Party, kind: str, key: str, *, step: str = "") -> Any:
+    """The DECLARE of that kind and key, and none of what was declared beside it.
+
+    Without a step its loss is filed under the rule that it comes.
+    """
     whole, name = watcher.whole(key), DECLARED[kind].__name__
     with watcher.us.about(watcher.us.requirement if step else "declarations/forwarded-on-interest"):
-        return watcher.expect(
+        told = watcher.expect(
             Declare,
             lambda heard: isinstance(heard.message.body, DECLARED[kind]) and heard.key == whole,
             step=step or "declared",
             what=name,
         ).message
+    if watcher.told_beside(DECLARED[kind]):
+        answers_alone(scene, watcher, kind)
+        with watcher.us.about("interests/restricted-to-key"):
+            watcher.us.deviate(expected=f"no {name} of another key", got=name, step="beside it")
+    return told
 
 
 def keys(watcher: Party, kind: str | None = None) -> list[str]:
@@ -88,24 +97,24 @@ def expect_keys(
     )
 
 
-def answers_alone(scene: Scene, watcher: Party) -> None:
+def answers_alone(scene: Scene, watcher: Party, kind: str = "subscriber") -> None:
     """Deviate before the case's point if sessions without any interest are told of declarations, too.
 
     Then what the watcher was told need not answer its interest.
     """
     watcher.us.require(
-        not tells_who_asks_nothing(scene, watcher), expected="declarations in answer to an interest",
+        not tells_who_asks_nothing(scene, watcher, kind), expected="declarations in answer to an interest",
         got="one that nobody asked for", step=f"{NOT_REACHED}: who asks nothing",
     )  # fmt: skip
 
 
-def tells_who_asks_nothing(scene: Scene, beside: Party) -> bool:
+def tells_who_asks_nothing(scene: Scene, beside: Party, kind: str = "subscriber") -> bool:
     """Whether a session without any interest is told of a declaration, which no page forbids; false if no more sessions can be had."""
     try:
         silent, speaker = [one_more(scene, name, beside) for name in ("asks-nothing", "declares")]
     except Deviation:
         return False
-    speaker.declares_subscriber("k/unasked")
+    declares(speaker, kind, "k/unasked")
     speaker.settles()
     silent.settles()
     return bool(told_of(silent))

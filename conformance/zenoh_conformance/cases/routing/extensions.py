@@ -53,7 +53,7 @@ def what_is_declared_with_an_unknown_extension_counts(scene: Scene, *, of: str, 
 
     wishes(watcher, "k/**", exts["interest"])
     other.says(Declare(exts=exts["declaration"], body=token))
-    told = waits_for(watcher, "token", "k/a", step="declared").body
+    told = waits_for(scene, watcher, "token", "k/a", step="declared").body
     other.says(Declare(exts=exts["undeclaration"], body=UToken(id=token.id, exts=undeclared_key(token.key))))
 
     gone = watcher.expect(Declare, lambda heard: isinstance(heard.message.body, UToken), step="taken back").message.body

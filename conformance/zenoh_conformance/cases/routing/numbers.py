@@ -90,4 +90,4 @@ def an_interest_may_name_its_key_by_a_number_of_the_receiver(scene: Scene) -> No
 
     other.declares_token("k/theirs")
 
-    waits_for(watcher, "token", "k/theirs", step="without M")
+    waits_for(scene, watcher, "token", "k/theirs", step="without M")

@@ -91,7 +91,7 @@ def a_token_of_a_long_key_is_told(scene: Scene, *, length: int, shape: str) -> N
 
     other.declares_token(key)
 
-    waits_for(watcher, "token", key, step="declared")
+    waits_for(scene, watcher, "token", key, step="declared")
 
 
 @case("push/push-reaches-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber)
