@@ -103,6 +103,11 @@ def _value_written(dimension: Dimension, written: str) -> Value:
     return found
 
 
+def default_row(dimensions: Dimensions) -> Row:
+    """The row of a plain run."""
+    return tuple(each.default for each in dimensions)
+
+
 def variation_of(dimensions: Dimensions, row: Row) -> Variation:
     """The variation of a row of an array."""
     return Variation({each.name: value for each, value in zip(dimensions, row, strict=True)})
@@ -113,7 +118,7 @@ def variation_of(dimensions: Dimensions, row: Row) -> Variation:
 
 def covering(dimensions: Dimensions, strength: int = 2) -> Iterator[Row]:
     """The rows of the covering array, the defaults first."""
-    rows = [tuple(each.default for each in dimensions)]
+    rows = [default_row(dimensions)]
     yield rows[0]
     for edition in sorted({at for each in dimensions for at, _ in each.editions}):
         choices = [each.values_by(edition) for each in dimensions]

@@ -24,6 +24,7 @@ from zenoh_harness.run.store import embargo
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.run.vectors.started import PlayedTo
 from zenoh_harness.variants import all_variants
 
 CORE = [vector for vector in golden() if vector.core]
@@ -140,7 +141,9 @@ def test_no_vector_is_red_on_the_baseline():
 
 def test_what_is_grave_on_an_implementation_of_others_is_kept_back_and_only_counted(monkeypatch, tmp_path):
     def grave(target, vectors, controls, **options):
-        return [(vector, VectorAnswer(Verdict.ZOMBIE, "answers nothing after it")) for vector in vectors], True
+        return PlayedTo(
+            [(vector, VectorAnswer(Verdict.ZOMBIE, "answers nothing after it")) for vector in vectors], True
+        )
 
     monkeypatch.setattr("zenoh_harness.commands.vectors.play", grave)
     monkeypatch.setattr(embargo, "user_data_path", lambda *names, **options: tmp_path)
@@ -186,3 +189,29 @@ def test_a_users_vectors_are_played_but_for_those_that_cannot_be_used(tmp_path, 
         f"vectors/{row}" for one in said["vectors"] for row in one["covers"]
     }
     assert {one["details"]["by"] for one in said["judgements"]} == {"node"}
+
+
+def test_a_node_that_dies_after_the_last_fence_of_a_group_is_revived_and_the_rest_is_played():
+    """wheel:1.5.1 forwarded nothing any more after some declarations, and `vectors play` ended with exit code 3."""
+
+    class Dead(Reference):
+        def on_request(self, link, request):
+            pass
+
+    alive, revived = [True], []
+
+    def revive(silent):
+        if not silent:
+            return None
+        revived.append(silent)
+        alive[0] = True
+        return Verdict.ZOMBIE
+
+    def advance(vector):
+        alive[0] = bool(revived) or (alive[0] and not vector.id.startswith("del/"))
+
+    some = [vector for vector in CORE if vector.id.startswith(("del/", "query/", "put/"))]
+    scene = lambda number: nullcontext(MemoryScene("", Reference if alive[0] else Dead, seed=number))  # noqa: E731
+    answers = Player(scene, routes=True, revive=revive, advance=advance).play(some, ())
+    assert revived == [True]
+    assert not any(answer.verdict.is_wrong or answer.cause.startswith("not played: the time") for _, answer in answers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -103,6 +103,11 @@ def table(found: dict[str, dict[str, int]]) -> Iterator[str]:
         yield f"{sum(reasons.values()):>6} {kind}"
         for reason, count in reasons.items():
             yield f"       {count:>6}  {reason}"
+
+
+def carrier_lines(carried: Mapping[str, int]) -> Iterator[str]:
+    """Yield a line for each carrier in which some vectors were played again, with how many were read."""
+    yield from (f"{count:>6} read again {how.removeprefix('only ')}" for how, count in carried.items())
 
 
 def details(answer: VectorAnswer) -> dict[str, Any]:

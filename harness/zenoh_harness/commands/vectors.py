@@ -19,7 +19,7 @@ from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._options import seed_option, vectors_option
-from zenoh_harness.commands._played import details, hold_back, judge_rows, table, totals
+from zenoh_harness.commands._played import carrier_lines, details, hold_back, judge_rows, table, totals
 from zenoh_harness.commands._vectors import VectorLine, confirmations, fold_numbers
 from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import UsageError, unknown
@@ -168,16 +168,18 @@ def play_vectors(shell: Shell, target: str, pattern: str, folder: Path | None, s
     if opened.side is not Side.RESPONDER:
         raise UsageError(f"{target} is an initiator, and vectors are played to responders", hint="leave role= out")
     with shell.progress(len(chosen), "vectors") as advance:
-        answers, routes = play(opened, chosen, everything(), seed=seed, advance=lambda vector: advance(1, vector.id))
+        played = play(opened, chosen, everything(), seed=seed, advance=lambda vector: advance(1, vector.id))
+    answers = played.answers
     kept = hold_back(opened, answers)
     code = int(exit_code(each.verdict for _, each in answers))
-    judgements = [judgement_row(one) for one in judge_rows(opened, answers, routes=routes)]
+    judgements = [judgement_row(one) for one in judge_rows(opened, answers, routes=played.routes)]
     answers = [(vector, each) for vector, each in answers if not kept or not each.verdict.is_grave]
     results = [VectorResult(vector, each.verdict, each.cause, each.reading, "") for vector, each in answers]
     found = totals(answer for _, answer in answers)
     value = {
         "target": target,
-        "routes": routes,
+        "routes": played.routes,
+        "carriers": played.carried,
         "totals": found,
         "embargoed": len(kept),
         "broken": [str(error) for error in own.broken],
@@ -187,7 +189,16 @@ def play_vectors(shell: Shell, target: str, pattern: str, folder: Path | None, s
         ],
     }
     lines = (_result_line(each) for each in results if not each.verdict.is_quiet or shell.verbose)
-    shell.show(value, [*lines, *own.remarks, *table(found), *([count_line(len(kept))] if kept else [])])
+    shell.show(
+        value,
+        [
+            *lines,
+            *own.remarks,
+            *table(found),
+            *carrier_lines(played.carried),
+            *([count_line(len(kept))] if kept else []),
+        ],
+    )
     return 2 if own.broken else code
 
 

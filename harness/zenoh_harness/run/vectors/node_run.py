@@ -19,6 +19,7 @@ from zenoh_harness.run.attempt.scenes import Overtime, Stage
 from zenoh_harness.run.node.lifecycle import Lifecycle
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.carriers import FEW, carriers_at
 from zenoh_harness.run.vectors.effects import not_played
 from zenoh_harness.run.vectors.own_rows import OwnRow, own_rows
 from zenoh_harness.run.vectors.play import Player
@@ -131,6 +132,8 @@ class NodeVectors:
             profile=lifecycle.node.profile,
             revive=revive,
             exchanged=frozenset(noticing_vectors(set(self._all_rows)) | own.keys()),
+            rows=carriers_at(options.depth),
+            few=FEW[options.depth],
         )
         chosen = choose_vectors(self.vectors, self._all_rows, options.depth)
         with suppress(Overtime):

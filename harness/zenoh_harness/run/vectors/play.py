@@ -7,13 +7,14 @@ has a sequence number, gets a link of its own. A node that shows nothing of what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.variation import Row
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import (
     Declare,
@@ -29,9 +30,8 @@ from zenoh_conformance.messages import (
     sane,
 )
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import reason_name
-from zenoh_conformance.reading.names import Names, plain
+from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Party, Scene
 from zenoh_conformance.wire import Exts
 from zenoh_harness.errors import CannotGoOn
@@ -39,6 +39,7 @@ from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.attempt.scenes import Overtime
 from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.carriers import Carrier, few_of_each, has_carrier, wrong_in_carriers
 from zenoh_harness.run.vectors.effects import (
     NOT_REFUSED,
     SILENCE,
@@ -58,6 +59,7 @@ from zenoh_harness.run.vectors.effects import (
 )
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, SessionEndedError, exchange_of
 from zenoh_harness.run.vectors.handshakes import answer_in_handshake, answer_to_close
+from zenoh_harness.run.vectors.passed_on import PassedOn, Sessions, is_beyond, is_final, pair_passed_on
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
 
@@ -78,33 +80,6 @@ ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"}
 QUERIED: Final = frozenset({"DQueryable", "Response", "ResponseFinal"})
 """What a node does that passes on queries."""
 
-PassedOn = tuple[Any, str | None]
-"""A message that was passed on, with its whole key."""
-
-
-@dataclass(slots=True)
-class Sessions:
-    """The session that says vectors, and one that hears what is passed on, where anything is."""
-
-    writer: Dialogue
-    reader: Dialogue | None
-    names: Names = field(default_factory=Names)
-    read: int = 0
-
-    def passed_on(self, kind: type[Any], keys: Collection[str] | None = None) -> Iterator[PassedOn]:
-        """Yield the messages of that class, about one of these keys, that the reader has heard since."""
-        if self.reader is None:
-            return
-        side = self.reader.wire.side.other
-        new, self.read = self.reader.heard[self.read :], len(self.reader.heard)
-        for seen in new:
-            if isinstance(seen.message, Declare):
-                self.names.note(side, seen.message.body)
-            elif isinstance(seen.message, kind):
-                key = self.names.whole(side, seen.message.key)
-                if keys is None or key in keys:
-                    yield seen.message, key
-
 
 class _NoSessionError(Exception):
     """The node opens no session that begins at this sequence number."""
@@ -122,10 +97,13 @@ class Player:
         revive: Callable[[bool], Verdict | None] = lambda _silent: None,
         advance: Callable[[Vector], object] = lambda _vector: None,
         exchanged: Collection[str] | None = None,
+        rows: Sequence[Row] = (),
+        few: int = 1,
     ) -> None:
         """`scene` makes a scene by its number; `revive` starts a node again that has died, asked after silence or not.
 
         `exchanged`: the ids of vectors whose effect on another session is looked for, which is slow; all where None.
+        `rows`: of `CARRIERS`, in each of which so `few` vectors of each kind are played again.
         """
         self._scene, self.routes, self._profile = scene, routes, profile
         self._revive, self._advance, self._numbers = revive, advance, count()
@@ -136,6 +114,11 @@ class Player:
         """Kinds at whose well-formed messages it ended the session."""
         self._asks = False
         """Whether it was seen to pass on a query."""
+        self._shown: set[str] = set()
+        """Kinds of messages that had their effect on another session."""
+        self._rows, self._few, self._carrier = rows, few, Carrier()
+        self.carried: dict[str, int] = {}
+        """Carriers, in words, to how many vectors were read there."""
 
     def play(self, vectors: Sequence[Vector], controls: Iterable[Vector] = ()) -> list[tuple[Vector, VectorAnswer]]:
         """Return each vector with its answer; of `controls` as many are played as refusals need."""
@@ -148,6 +131,7 @@ class Player:
             ):
                 answers[one.vector.id] = answer
                 self._advance(one.vector)
+            answers.update(self._in_carriers([one for one in stands.values() if not isinstance(one, str)], answers))
         for ident, why in stands.items():
             answers.setdefault(
                 ident, not_played(why if isinstance(why, str) else "the time was over, or the node died too often")
@@ -187,6 +171,31 @@ class Player:
             with self._unless_no_session(one) as nothing:
                 yield one, self._refusal(one)
             yield from nothing
+
+    def _in_carriers(
+        self, stands: Sequence[VectorInSession], answers: Mapping[str, VectorAnswer]
+    ) -> Iterator[tuple[str, VectorAnswer]]:
+        """Play some of what was read in each carrier; yield what is wrong in one of them only."""
+        read = [
+            one
+            for one in stands
+            if (answer := answers[one.vector.id]).verdict is Verdict.PASS or (answer is SURVIVOR and not one.open_point)
+        ]
+        some = few_of_each(read, self._few, self._exchangeable or ())
+        return wrong_in_carriers(self._rows if some else (), some, self._has, self._played_in, self.carried)
+
+    def _has(self, row: Row) -> bool:
+        """Whether the node settles a session for these carriers, and it works."""
+        with self._scene(next(self._numbers)) as scene:
+            carrier = Carrier(row)
+            return has_carrier(carrier, lambda: open_session(scene.dialogue("writer"), self._profile, **carrier.offers))
+
+    def _played_in(self, row: Row, stands: Sequence[VectorInSession]) -> list[tuple[VectorInSession, VectorAnswer]]:
+        self._carrier = Carrier(row)
+        try:
+            return list(self._all(stands, ()))
+        finally:
+            self._carrier = Carrier()
 
     def _is_exchanged(self, one: VectorInSession) -> bool:
         return one.family is Family.EXCHANGE and (self._exchangeable is None or one.vector.id in self._exchangeable)
@@ -243,7 +252,7 @@ class Player:
                 return [not_played("lanes were not negotiated")]
             if len(group) == 1 and len(group[0].vector.data) + HEAD > sessions.writer.room:
                 return [not_played("it is larger than a batch")]
-            if len(group) == 1 and _beyond(sessions.writer, group[0]):
+            if len(group) == 1 and is_beyond(sessions.writer, group[0]):
                 return [not_played("its request id is beyond the resolution")]
             if end := self._say(sessions.writer, group):
                 return self._ends(group, end, sessions.writer.closed)
@@ -264,7 +273,7 @@ class Player:
             return len(came) >= sum(map(len, shown))
 
         sessions.reader.wait_until(all_came)
-        return [_pair(one, messages, came) for one, messages in zip(group, shown, strict=True)]
+        return [pair_passed_on(one, messages, came) for one, messages in zip(group, shown, strict=True)]
 
     def _requests(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
         """Queries go one after the other to a queryable of ours, which ends each; the plain ones first, as a control."""
@@ -286,7 +295,7 @@ class Player:
         answers: list[VectorAnswer] = []
         for one in group:
             answers.append(self._ask(sessions, one))
-            if answers[-1].verdict is not Verdict.PASS or not _is_final(sessions.writer, one.messages[0].id):
+            if answers[-1].verdict is not Verdict.PASS or not is_final(sessions.writer, one.messages[0].id):
                 break
         return answers
 
@@ -294,7 +303,7 @@ class Player:
         reader, writer, asked = sessions.reader, sessions.writer, one.messages[0]
         if len(one.vector.data) + HEAD > writer.room:
             return not_played("it is larger than a batch")
-        if _beyond(writer, one):
+        if is_beyond(writer, one):
             return not_played("its request id is beyond the resolution")
         if end := self._say(writer, [one]):
             return self._ends([one], end, writer.closed)[0]
@@ -310,7 +319,7 @@ class Player:
             return answer_for_fault(one.vector, "the query is not passed on") if must else SURVIVOR
         self._asks, fault = True, difference(asked, *came[0])
         reader.say(ResponseFinal(id=came[0][0].id))
-        if not writer.wait_until(lambda: _is_final(writer, asked.id)) and not fault:
+        if not writer.wait_until(lambda: is_final(writer, asked.id)) and not fault:
             fault = f"no RESPONSE_FINAL ends the query {asked.id}"
         return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
 
@@ -322,7 +331,9 @@ class Player:
         for kind in by_kind.values():
             answers = dict(self._of_exchanges(kind))
             works = kind[0].subject in ROUTED or (self._asks and kind[0].subject in QUERIED)
-            works = works or any(answer.verdict is Verdict.PASS for answer in answers.values())
+            if any(answer.verdict is Verdict.PASS for answer in answers.values()):
+                self._shown.add(kind[0].subject)
+            works = works or kind[0].subject in self._shown
             for one in kind:
                 answer = answers[one.vector.id]
                 is_missing = answer.verdict.is_wrong and not answer.verdict.is_grave and not works
@@ -364,7 +375,7 @@ class Player:
         writer, [message] = sessions.writer, one.messages
         if len(one.vector.data) + HEAD > writer.room:
             return not_played("it is larger than a batch")
-        if _beyond(writer, one):
+        if is_beyond(writer, one):
             return not_played("its request id is beyond the resolution")
 
         def says(data: bytes = one.vector.data) -> None:
@@ -426,19 +437,30 @@ class Player:
 
     @contextmanager
     def _sessions(self, group: Sequence[VectorInSession], *, hears: bool) -> Iterator[Sessions]:
-        """Sessions for a group, with what it needs declared. Raises CannotGoOn where there are none."""
-        with self._scene(next(self._numbers)) as scene:
-            try:
-                reader = scene.session("reader") if hears and self.routes else None
-                writer = scene.dialogue("writer")
-                writer.initial_sn = group[0].sn or 0
-                open_session(writer, self._profile)
-                self._declare(writer, reader, group)
-            except Deviation as deviation:
-                if group[0].sn:
-                    raise _NoSessionError from deviation
-                raise CannotGoOn("the node opens no session", step="vectors play", seen=str(deviation)) from deviation
-            yield Sessions(writer, reader)
+        """Sessions for a group, with what it needs declared. Raises CannotGoOn where there are none.
+
+        A node may die of an earlier group after it has answered the last fence there: it is revived once.
+        """
+        with ExitStack() as scenes:
+            yield self._open_sessions(scenes, group, hears=hears, may_revive=True)
+
+    def _open_sessions(
+        self, scenes: ExitStack, group: Sequence[VectorInSession], *, hears: bool, may_revive: bool
+    ) -> Sessions:
+        scene = scenes.enter_context(self._scene(next(self._numbers)))
+        try:
+            reader = scene.session("reader") if hears and self.routes else None
+            writer = scene.dialogue("writer")
+            writer.initial_sn = group[0].sn or 0
+            open_session(writer, self._profile, **self._carrier.offers)
+            self._declare(writer, reader, group)
+        except Deviation as deviation:
+            if group[0].sn:
+                raise _NoSessionError from deviation
+            if may_revive and self._revive(True) is not None:
+                return self._open_sessions(scenes, group, hears=hears, may_revive=False)
+            raise CannotGoOn("the node opens no session", step="vectors play", seen=str(deviation)) from deviation
+        return Sessions(writer, reader)
 
     def _declare(self, writer: Dialogue, reader: Dialogue | None, group: Sequence[VectorInSession]) -> None:
         writer.count_ids_from(OUR_IDS)
@@ -455,9 +477,9 @@ class Player:
 
     def _say(self, writer: Dialogue, group: Sequence[VectorInSession], data: bytes = b"") -> str:
         """Say each vector, one of them perhaps as `data`, and a fence; return how the session ended, empty where it goes on."""
+        self._carrier.say(writer, [data or one.vector.data for one in group if one.vector.layer == "network"])
         for one in group:
             if one.vector.layer == "network":
-                writer.send(encode(writer.frame()) + (data or one.vector.data))
                 continue
             writer.send(one.vector.data)
             if one.sn is not None:
@@ -475,24 +497,3 @@ class Player:
         if verdict := self._revive(end == SILENCE):
             return [answer_for_death(end, verdict)] * len(group)
         return [answer_for_end(one, end, closed) for one in group]
-
-
-def _pair(one: VectorInSession, messages: Sequence[Push], came: list[PassedOn]) -> VectorAnswer:
-    """Take what was passed on of a vector from what came."""
-    for message in messages:
-        at = next((at for at, got in enumerate(came) if not difference(message, *got)), None)
-        if at is None and not came and len(messages) > 1:
-            return SURVIVOR  # of several messages at once a node may drop some
-        if at is None:
-            return answer_for_fault(one.vector, difference(message, *came[0]) if came else "nothing is passed on")
-        del came[at]
-    return answer_for_reading(one.vector) if messages else SURVIVOR
-
-
-def _beyond(us: Dialogue, one: VectorInSession) -> bool:
-    """Whether a vector has a request id that the session does not have."""
-    return any(name.startswith("Re") and number > us.request_mask for name, number in one.claims)
-
-
-def _is_final(us: Dialogue, request: int) -> bool:
-    return any(isinstance(seen.message, ResponseFinal) and seen.message.id == request for seen in us.heard)

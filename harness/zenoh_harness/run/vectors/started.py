@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Final
 
 from zenoh_conformance.judging.finding import Deviation
@@ -11,8 +12,11 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.talking import Scene
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import study
+from zenoh_harness.profiles import DEFAULT
+from zenoh_harness.run.attempt.options import DEPTH
 from zenoh_harness.run.attempt.scenes import Overtime, Stage
 from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.carriers import FEW, carriers_at
 from zenoh_harness.run.vectors.play import Player
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
@@ -24,6 +28,17 @@ RESTARTS: Final = 16
 """How often a node that died is started again."""
 
 
+@dataclass(frozen=True, slots=True)
+class PlayedTo:
+    """What a node did."""
+
+    answers: Sequence[tuple[Vector, VectorAnswer]]
+    routes: bool
+    """Whether it forwards publications."""
+    carried: Mapping[str, int] = field(default_factory=dict)
+    """Carriers, in words, to how many vectors were read there."""
+
+
 def play(
     target: NodeTarget,
     vectors: Sequence[Vector],
@@ -31,12 +46,13 @@ def play(
     *,
     seed: int,
     advance: Callable[[Vector], object],
-) -> tuple[list[tuple[Vector, VectorAnswer]], bool]:
-    """Start a responder and play the vectors; return them with their answers, and whether it forwards publications.
+) -> PlayedTo:
+    """Start a responder and play the vectors.
 
     Raises CannotGoOn where it opens no session.
     """
-    deadline, node, left = Deadline.after(PATIENCE), target.start(), RESTARTS
+    profile = target.reach.options.get("profile", DEFAULT)
+    deadline, node, left = Deadline.after(PATIENCE), target.start(profile), RESTARTS
 
     @contextmanager
     def scene(number: int) -> Iterator[Scene]:
@@ -64,14 +80,22 @@ def play(
             raise Overtime
         habits, left = node.habits, left - 1
         node.stop()
-        node = target.start()
+        node = target.start(profile)
         node.habits = habits
         return verdict
 
     try:
         node.habits = study(node, rooms=False)
         routes = node.habits.forwards is True
-        player = Player(scene, routes=routes, profile=node.profile, revive=revive, advance=advance)
-        return player.play(vectors, controls), player.routes
+        player = Player(
+            scene,
+            routes=routes,
+            profile=node.profile,
+            revive=revive,
+            advance=advance,
+            rows=carriers_at(DEPTH),
+            few=FEW[DEPTH],
+        )
+        return PlayedTo(player.play(vectors, controls), player.routes, player.carried)
     finally:
         node.stop()

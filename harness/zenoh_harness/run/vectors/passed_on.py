@@ -1,0 +1,63 @@
+"""Two sessions around a node, and what comes through it of the vectors that one of them says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zenoh_conformance.messages import Declare, Push, ResponseFinal
+from zenoh_conformance.reading.names import Names
+from zenoh_conformance.talking import Dialogue
+from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.effects import SURVIVOR, answer_for_fault, answer_for_reading, difference
+from zenoh_harness.run.vectors.standing import VectorInSession
+
+PassedOn = tuple[Any, str | None]
+"""A message that was passed on, with its whole key."""
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The session that says vectors, and one that hears what is passed on, where anything is."""
+
+    writer: Dialogue
+    reader: Dialogue | None
+    names: Names = field(default_factory=Names)
+    read: int = 0
+
+    def passed_on(self, kind: type[Any], keys: Collection[str] | None = None) -> Iterator[PassedOn]:
+        """Yield the messages of that class, about one of these keys, that the reader has heard since."""
+        if self.reader is None:
+            return
+        side = self.reader.wire.side.other
+        new, self.read = self.reader.heard[self.read :], len(self.reader.heard)
+        for seen in new:
+            if isinstance(seen.message, Declare):
+                self.names.note(side, seen.message.body)
+            elif isinstance(seen.message, kind):
+                key = self.names.whole(side, seen.message.key)
+                if keys is None or key in keys:
+                    yield seen.message, key
+
+
+def pair_passed_on(one: VectorInSession, messages: Sequence[Push], came: list[PassedOn]) -> VectorAnswer:
+    """Take what was passed on of a vector from what came."""
+    for message in messages:
+        at = next((at for at, got in enumerate(came) if not difference(message, *got)), None)
+        if at is None and not came and len(messages) > 1:
+            return SURVIVOR  # of several messages at once a node may drop some
+        if at is None:
+            return answer_for_fault(one.vector, difference(message, *came[0]) if came else "nothing is passed on")
+        del came[at]
+    return answer_for_reading(one.vector) if messages else SURVIVOR
+
+
+def is_beyond(us: Dialogue, one: VectorInSession) -> bool:
+    """Whether a vector has a request id that the session does not have."""
+    return any(name.startswith("Re") and number > us.request_mask for name, number in one.claims)
+
+
+def is_final(us: Dialogue, request: int) -> bool:
+    """Whether the query of that id has ended."""
+    return any(isinstance(seen.message, ResponseFinal) and seen.message.id == request for seen in us.heard)
