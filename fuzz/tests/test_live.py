@@ -15,6 +15,7 @@ import pytest
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import Close
 from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Side
 from zenoh_fuzz import inputs
 from zenoh_fuzz.live import seeds, small, walks
 from zenoh_fuzz.live.acts import Act, Input, is_lawful, runs_of, trace_batch
@@ -22,9 +23,18 @@ from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin
 from zenoh_fuzz.live.input_scripts import Numbers, input_of, script_of
 from zenoh_fuzz.live.mutate import EDITS_OF_INPUTS, SANE, mutate
 from zenoh_fuzz.live.planted import EFFECTS, FAULTY, ZOMBIES, is_across, kind_of, trigger_of
-from zenoh_fuzz.live.triage import Minimiser, disclosure, row_of, signature_of
+from zenoh_fuzz.live.triage import (
+    Minimiser,
+    disclosure,
+    header_of,
+    is_public,
+    row_of,
+    script_of_finding,
+    signature_of,
+)
 from zenoh_fuzz.live.trial import Symptom, Trial
 from zenoh_fuzz.mutators.edits import DoesNotFitError
+from zenoh_harness.commands.replay import load, perform
 from zenoh_harness.files import scripts
 from zenoh_harness.targets.lookup import open_checked
 
@@ -243,6 +253,59 @@ def test_a_symptom_is_confirmed_and_minimised() -> None:
     assert signature_of(symptom) in row.signature
     assert "To reproduce" in disclosure(row)
     assert input_of(scripts.parse(bytes.fromhex(row.input).decode()))
+
+
+@pytest.mark.parametrize("name", ["key_0", "session_2", "all_0"])
+def test_the_script_of_a_finding_convicts(name: str, tmp_path: Path) -> None:
+    """`zconform replay` is red on the node at fault, whether steps or the target's health show it, and green on the reference."""
+    nodes = [Trial(open_checked(f"{HERE}:{each}")) for each in (name, "sane_0")]
+    made = [(words()["Put"],), trigger_acts(int(name.partition("_")[2]))]
+    try:
+        symptom = nodes[0].run(made).symptom
+        assert symptom is not None
+        path = tmp_path / "finding.script"
+        path.write_text(scripts.text(script_of_finding(nodes[0], symptom, made)))
+        verdicts = [perform(load(str(path)), node.target).verdict for node in nodes]
+    finally:
+        for node in nodes:
+            node.stop()
+
+    assert verdicts[0].is_red()
+    assert verdicts[1] is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("version", "about", "public"),
+    [
+        ("1.0.4", "panic at /root/zenoh/src/net/routing/hat/router/mod.rs:636", True),
+        ("1.2.0", "panic at /root/zenoh/src/net/routing/hat/router/mod.rs:636", False),
+        ("1.0.4", "panic at /root/zenoh/src/net/routing/hat/router/other.rs:636", False),
+        ("1.0.4", "a declaration is not dealt with: silence", False),
+    ],
+)
+def test_a_panic_is_public_by_its_site(version: str, about: str, public: bool) -> None:
+    """A zombie that a public panic leaves behind is public, in those versions, and no other zombie is."""
+    identity = SimpleNamespace(name="zenoh-rust", version=version, kind="wheel")
+    why = "zombie: a declaration is not dealt with: silence, after signs of panic in its output"
+    symptom = Symptom(rule="stays-in-service", about=about, verdict=Verdict.ZOMBIE, why=why)
+
+    assert is_public(SimpleNamespace(identity=identity, role="router"), symptom) is public
+
+
+def test_an_abort_is_public_by_its_cause() -> None:
+    """An abort that a list gives an address for is public; another signal is not."""
+    target = SimpleNamespace(identity=SimpleNamespace(name="zenoh-rust", version="1.9.0", kind="wheel"), role="router")
+    whys = ("crash: signal 6 (SIGABRT): memory allocation of 17 bytes failed", "crash: signal 11 (SIGSEGV)")
+    aborts = [Symptom(rule="stays-up", about=why, verdict=Verdict.CRASH, why=why) for why in whys]
+
+    assert [is_public(target, abort) for abort in aborts] == [True, False]
+
+
+def test_the_header_names_the_side_of_the_target() -> None:
+    """The script of an initiator's finding is for an initiator."""
+    symptom = Symptom(rule="stays-up", about="signal 11", verdict=Verdict.CRASH, why="crash: signal 11")
+
+    assert [header_of(symptom, side)["target"] for side in Side] == [side.value for side in Side]
 
 
 def test_one_panic_is_one_finding() -> None:

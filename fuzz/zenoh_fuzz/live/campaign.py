@@ -116,6 +116,8 @@ class LiveWorker:
         self._spaces = self._share(small.in_turns(order.seed), self.progress.tried)
         self._walks = self._share(walks.walks(order.seed), self.progress.walked)
         self._spared: Counter[frozenset[str]] = Counter()
+        self._later: deque[Input] = deque()
+        """Inputs of the small spaces that are put off, since others with the same odd segments are findings."""
         self._history: deque[Input] = deque(maxlen=HISTORY)
         """What the target got since it was started."""
         self._pending: deque[tuple[Symptom, tuple[Input, ...]]] = deque()
@@ -204,6 +206,8 @@ class LiveWorker:
             made, names = row or self._random(sane)
             if sane or not self._is_spared(made):
                 yield made, names
+            elif row is not None:
+                self._later.append(made)
 
     def _of_spaces(self, sane: bool) -> tuple[Input, tuple[str, ...]] | None:
         """Return the next input of the walks or of the small spaces; None once all were tried."""
@@ -213,6 +217,8 @@ class LiveWorker:
         else:
             drawn = next(self._spaces, None)
             self.progress.tried += drawn is not None
+            if drawn is None and self._later:
+                return self._later.popleft(), ()
             row = (drawn[0], drawn[1]()) if drawn else None
         if row is None:
             return None
@@ -246,7 +252,6 @@ class LiveWorker:
         self._store(row_of(self.trial, symptom, confirmed or made, confirmed=bool(confirmed)))
         self.trial.known.add(symptom.key)
         if confirmed:
-            self._spare(confirmed)
             self._pending.append((symptom, confirmed))
 
     def _minimiser(self, symptom: Symptom) -> Minimiser:

@@ -5,11 +5,12 @@ Messages are those of the golden vectors, one for each set of segments; the odd 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import product
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from zenoh_conformance.messages import (
     Declare,
@@ -45,6 +46,8 @@ from zenoh_fuzz.mutators.systematic import shapes
 
 from .acts import GREETED, LINKED, Act, Input, count_anew, in_frame, join_batches, trace_batch
 
+T = TypeVar("T")
+U = TypeVar("U")
 DEPTHS: Final = (8, 64, 512, 4096, 30_000)
 """How often the chunk of a key is repeated; the last ones nearly fill a batch."""
 ODD_BODIES: Final = tuple(
@@ -241,29 +244,50 @@ def _odd_values() -> Mapping[str, tuple[OddValue, ...]]:
     return {name: tuple(source()) for name, source in VALUES.items()}
 
 
-def spaces(state: str) -> dict[str, list[Callable[[], Input]]]:
-    """Return what makes the inputs of the small spaces in one state, by name; the pairs stand in the first one."""
-    values: dict[str, list[Callable[[], Input]]] = {
-        f"{name} {state}": [partial(_odd_input, state, one) for one in odd] for name, odd in _odd_values().items()
+def spaces(state: str) -> dict[str, list[tuple[str, Callable[[], Input]]]]:
+    """Return what makes the inputs of the small spaces in one state, by name, each with its group; the pairs stand in the first one.
+
+    A group has the values of one field, in whatever shape of a message it stands.
+    """
+    values: dict[str, list[tuple[str, Callable[[], Input]]]] = {
+        f"{name} {state}": [(_field(one.path), partial(_odd_input, state, one)) for one in odd]
+        for name, odd in _odd_values().items()
     }
     if state == STATES[0]:
-        values["pairs"] = [partial(tuple, one) for one in pairs()]
+        values["pairs"] = [("", partial(tuple, one)) for one in pairs()]
     return values
+
+
+def _field(path: str) -> str:
+    """Return the last three names of a path, without places: the same field of different messages."""
+    return ".".join(re.sub(r"\[\d+\]|unknown_\d+", "", path).split(".")[-3:])
 
 
 def _odd_input(state: str, one: OddValue) -> Input:
     return in_state(state, one.batch())
 
 
+def _deal(rows: Sequence[tuple[str, T]], random: Random) -> Iterator[T]:
+    """Yield one of each group in turn, groups and their members in an order drawn at random: each field gets an odd value early."""
+    groups: dict[str, list[T]] = {}
+    for name, row in random.sample(rows, len(rows)):
+        groups.setdefault(name, []).append(row)
+    return _in_turns({name: iter(group) for name, group in groups.items()}, lambda _name, row: row)
+
+
+def _in_turns(sources: dict[str, Iterator[T]], show: Callable[[str, T], U]) -> Iterator[U]:
+    """Yield from each source in turn, as long as it has something."""
+    while sources:
+        for name in list(sources):
+            try:
+                yield show(name, next(sources[name]))
+            except StopIteration:
+                del sources[name]
+
+
 def in_turns(seed: int) -> Iterator[tuple[str, Callable[[], Input]]]:
     """Yield what makes each input of all spaces with its space: one of each in turn, state by state, shuffled by the seed."""
     random = Random(seed)
     for state in STATES:
-        rows = spaces(state)
-        for found in rows.values():
-            random.shuffle(found)
-        while rows:
-            for name in list(rows):
-                yield name, rows[name].pop()
-                if not rows[name]:
-                    del rows[name]
+        dealt = {name: _deal(rows, random) for name, rows in spaces(state).items()}
+        yield from _in_turns(dealt, lambda name, make: (name, make))

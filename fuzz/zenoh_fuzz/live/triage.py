@@ -11,23 +11,31 @@ from hashlib import sha256
 from typing import Final, TypeVar
 
 from zenoh_conformance.reading.codec import Segments
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.files import scripts
 from zenoh_harness.files.campaigns import FindingRow
-from zenoh_harness.files.known import covers
-from zenoh_harness.files.scripts import STAYS_UP
+from zenoh_harness.files.known import covers, matches
+from zenoh_harness.files.scripts import STAYS_UP, Script
 from zenoh_harness.run.runner import known_for
 from zenoh_harness.run.store import embargo
 from zenoh_harness.targets.target import NodeTarget
 
 from .acts import Act, Input
+from .bystander_script import bystander_steps
 from .input_scripts import script_of
-from .trial import Symptom, Trial
+from .trial import Symptom, Trial, keys_of
 
 ORACLE: Final = "live"
 MOST: Final = 120
 """Trials of one minimisation, at most."""
 LONGEST: Final = 120.0
 """Seconds of one minimisation, at most."""
+
+PANIC: Final = "panic at "
+PANICKED: Final = "panicked at "
+BYSTANDERS: Final = "bystanders-are-served"
+BY_STEPS: Final = (BYSTANDERS, "nothing-is-lost")
+"""Rules whose breach a step of the script shows: a fence, or an expectation of the bystanders."""
 
 T = TypeVar("T")
 
@@ -141,18 +149,25 @@ def _cut(segments: Segments, path: str, recompute: bool) -> Segments:
 # --- findings
 
 
-def header_of(symptom: Symptom) -> dict[str, str]:
-    """Return the header of the script of a finding: its check is that the target survives."""
-    about = f"{symptom.rule}: {symptom.about}"
-    cause = {} if symptom.verdict.is_grave else {"cause": symptom.why}
+def header_of(symptom: Symptom, side: Side = Side.RESPONDER) -> dict[str, str]:
+    """Return the header of the script of a finding; of what the whole node does no more, the check is that it survives.
+
+    Where a step of the script misses what was missing, the steps judge.
+    """
+    by_steps = symptom.rule in BY_STEPS
     return {
-        "about": about,
+        "about": f"{symptom.rule}: {symptom.about}",
         "requirement": STAYS_UP,
-        "check": STAYS_UP,
-        "target": "responder",
+        **({} if by_steps else {"check": STAYS_UP}),
+        "target": side.value,
         "profile": "default",
-        **cause,
     }
+
+
+def script_of_finding(trial: Trial, symptom: Symptom, made: Sequence[Input]) -> Script:
+    """Return the script of a finding, with bystanders where they missed something."""
+    beside = bystander_steps(keys_of(made)) if symptom.rule == BYSTANDERS else None
+    return script_of(made, header_of(symptom, trial.target.side), trial.role, beside=beside)
 
 
 def signature_of(symptom: Symptom) -> str:
@@ -170,7 +185,7 @@ def row_of(
 ) -> FindingRow:
     """Return the finding of a symptom and the inputs that cause it."""
     target = trial.target
-    content = scripts.text(script_of(made, header_of(symptom), trial.role))
+    content = scripts.text(script_of_finding(trial, symptom, made))
     grave = symptom.verdict.is_grave
     seen = "" if confirmed else "; seen once, and not again on a fresh target"
     return FindingRow(
@@ -190,14 +205,19 @@ def row_of(
 
 
 def is_public(target: NodeTarget, symptom: Symptom) -> bool:
-    """Return whether a known deviation of this version gives an address for this very panic or abort."""
-    listed = known_for(target.identity.name, kind=target.identity.kind, nodes=[target.role])
+    """Return whether a known deviation of this version gives an address for this very panic or abort.
+
+    A panic is known by its site, in whatever kind of target it showed: a container aborts where a Python process lives on.
+    """
+    listed = known_for(target.identity.name, kind=None, nodes=[target.role])
+    here = (one for one in listed.deviations if one.public and covers(one.versions, target.identity.version))
+    _, panicked, site = symptom.about.rpartition(PANIC)
     cause = _plain(symptom.why.partition(": ")[2] or symptom.why)
-    for one in listed.deviations:
-        tells = "panicked at" in one.cause or "signal " in one.cause
-        about = not one.check or one.check.startswith(("scripts/", STAYS_UP))
-        here = covers(one.versions, target.identity.version) and fnmatchcase(cause, f"*{_plain(one.cause)}")
-        if one.public and tells and about and here:
+    for one in here:
+        _, panics, known_site = one.cause.rpartition(PANICKED)
+        if panicked and panics and matches(f"*{known_site.rstrip('*')}*", f"{site}:"):
+            return True
+        if not panicked and "signal " in one.cause and fnmatchcase(cause, f"*{_plain(one.cause)}"):
             return True
     return False
 

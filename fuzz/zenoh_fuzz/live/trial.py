@@ -138,7 +138,7 @@ class Trial:
             if self.fresh:
                 sessions.leave()
         if outcome.symptom is None:
-            cause = cause or bystanders.look(_keys(inputs[: outcome.performed]))
+            cause = cause or bystanders.look(keys_of(inputs[: outcome.performed]))
             sessions.leave()
             seen = self._panic_symptom()
             outcome.symptom = seen if seen and (brief or seen.key in self.known) else self._examine(cause)
@@ -280,7 +280,7 @@ def _site(sign: Sign) -> str:
     return f"panic at {found[1]}:{found[2]}" if found else f"panic at {without_numbers(sign.cause)}"
 
 
-def _keys(inputs: Sequence[Input]) -> frozenset[str]:
+def keys_of(inputs: Sequence[Input]) -> frozenset[str]:
     """Return a few literal keys that inputs name in whole."""
     found: dict[str, None] = {}
     for act in (act for one in inputs for act in one):

@@ -264,13 +264,17 @@ def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "")
 
 
 def of(
-    entries: Iterable[ListedDeviation], *, today: dt.date | None = None, kind: str = "", nodes: Collection[str] = ()
+    entries: Iterable[ListedDeviation],
+    *,
+    today: dt.date | None = None,
+    kind: str | None = "",
+    nodes: Collection[str] = (),
 ) -> Known:
     """Return the entries that apply to a target of this kind with these nodes.
 
-    `nodes`: the modes (router, peer, client) of the target's nodes; if it is empty, entries for all modes apply.
+    `kind`: None for all kinds. `nodes`: the modes (router, peer, client) of the target's nodes; if it is empty, entries for all modes apply.
     """
-    about = [one for one in entries if one.kind in ("", kind) and (not nodes or one.node in ("", *nodes))]
+    about = [one for one in entries if kind in (None, one.kind or kind) and (not nodes or one.node in ("", *nodes))]
     return Known(about, today or dt.datetime.now(dt.UTC).date())
 
 

@@ -340,10 +340,10 @@ def nodes_of(parts: Iterable[RunPart]) -> frozenset[str]:
     return frozenset(part.reach.options.get("role", "router") for part in parts)
 
 
-def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "", nodes: Collection[str] = ()) -> Known:
+def known_for(name: str, own: Iterable[Path] = (), *, kind: str | None = "", nodes: Collection[str] = ()) -> Known:
     """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own.
 
-    `kind`: the kind of target through which it is reached, `nodes`: what it is in a network; entries about another one are left
+    `kind`: the kind of target through which it is reached, None for all; `nodes`: what it is in a network; entries about another one are left
     out. Raises FileFault for an entry that names nothing, or can never match.
     """
     users = Path("targets") / f"{name}{known.SUFFIX}"
