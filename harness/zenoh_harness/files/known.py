@@ -272,7 +272,8 @@ def of(
 ) -> Known:
     """Return the entries that apply to a target of this kind with these nodes.
 
-    `kind`: None for all kinds. `nodes`: the modes (router, peer, client) of the target's nodes; if it is empty, entries for all modes apply.
+    `kind`: None for all kinds.
+    `nodes`: the modes (router, peer, client) of the target's nodes; if it is empty, entries for all modes apply.
     """
     about = [one for one in entries if kind in (None, one.kind or kind) and (not nodes or one.node in ("", *nodes))]
     return Known(about, today or dt.datetime.now(dt.UTC).date())

@@ -343,8 +343,8 @@ def nodes_of(parts: Iterable[RunPart]) -> frozenset[str]:
 def known_for(name: str, own: Iterable[Path] = (), *, kind: str | None = "", nodes: Collection[str] = ()) -> Known:
     """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own.
 
-    `kind`: the kind of target through which it is reached, None for all; `nodes`: what it is in a network; entries about another one are left
-    out. Raises FileFault for an entry that names nothing, or can never match.
+    `kind`: the kind of target through which it is reached, None for all; `nodes`: what it is in a network; entries about another one
+    are left out. Raises FileFault for an entry that names nothing, or can never match.
     """
     users = Path("targets") / f"{name}{known.SUFFIX}"
     shipped = [path for path in known.shipped_lists() if path.name == f"{name}{known.SUFFIX}"]
