@@ -117,6 +117,7 @@ class Player:
         self._shown: set[str] = set()
         """Kinds of messages that had their effect on another session."""
         self._rows, self._few, self._carrier = rows, few, Carrier()
+        self._works: dict[Row, bool] = {}
         self.carried: dict[str, int] = {}
         """Carriers, in words, to how many vectors were read there."""
 
@@ -185,10 +186,14 @@ class Player:
         return wrong_in_carriers(self._rows if some else (), some, self._has, self._played_in, self.carried)
 
     def _has(self, row: Row) -> bool:
-        """Whether the node settles a session for these carriers, and it works."""
-        with self._scene(next(self._numbers)) as scene:
+        """Whether the node settles a session for these carriers, and reads what of ours they carry."""
+        if row not in self._works:
             carrier = Carrier(row)
-            return has_carrier(carrier, lambda: open_session(scene.dialogue("writer"), self._profile, **carrier.offers))
+            with self._scene(next(self._numbers)) as scene:
+                self._works[row] = has_carrier(
+                    carrier, lambda: open_session(scene.dialogue("writer"), self._profile, **carrier.offers)
+                )
+        return self._works[row]
 
     def _played_in(self, row: Row, stands: Sequence[VectorInSession]) -> list[tuple[VectorInSession, VectorAnswer]]:
         self._carrier = Carrier(row)
