@@ -83,6 +83,19 @@ class AloneResults:
     slow: Unhealthy | None
     lost: list[Unhealthy]
 
+    def joined(self, *others: AloneResults) -> AloneResults:
+        """These and those of other instances."""
+        every = (self, *others)
+        for other in others:
+            self.law_results.join(other.law_results)
+        return AloneResults(
+            decisions=[decision for each in every for decision in each.decisions],
+            law_results=self.law_results,
+            deaths=[death for each in every for death in each.deaths],
+            slow=next((each.slow for each in every if each.slow is not None), None),
+            lost=[one for each in every for one in each.lost],
+        )
+
 
 class _Pickler(pickle.Pickler):
     """Writes a case as its id: both processes have it."""

@@ -25,7 +25,7 @@ from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.attempt.attempt import AttemptOutcome, Conditions, attempt, uses_agent
 from zenoh_harness.run.attempt.limiter import Limiter, prompt_threads
 from zenoh_harness.run.attempt.options import Options
-from zenoh_harness.run.attempt.threads import SideBySide
+from zenoh_harness.run.attempt.threads import Beside, SideBySide
 from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
 from zenoh_harness.run.group import STUCK, Death, Group
 from zenoh_harness.run.instances import Instances
@@ -116,13 +116,20 @@ class ProfileRun:
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 
     def alone(self, items: Sequence[Item], can: Ability) -> AloneResults:
-        """Run the cases that last long, and then those that must be alone, for another process to record."""
+        """Run the cases that must be alone, and on a further instance those that last long, for another process to record."""
+        long, alone = ([item for item in items if item.case.alone is only] for only in (False, True))
+        beside, of_long = replace(self, lifecycle=self.lifecycle.another()), list[AloneResults]()
+        try:
+            with Beside(lambda: of_long.append(beside._apart(long, can)), self.stop):
+                of_alone = self._apart(alone, can)
+        finally:
+            beside.lifecycle.stop()
+        return of_alone.joined(*of_long)
+
+    def _apart(self, items: Sequence[Item], can: Ability) -> AloneResults:
         controls = Controls(self.cases, self.ground)
         group = self._group(can, self.records.law_results(resumed=False), [], controls)
-        ordered = sorted(items, key=lambda item: item.case.alone)
-        decisions = [
-            decision for these in groups(ordered, wave=lambda item: item.case.alone) for decision in group.run(these)
-        ]
+        decisions = [decision for these in groups(items) for decision in group.run(these)]
         return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow, self.lifecycle.lost)
 
     def _group(self, can: Ability, law_results: LawResults, deaths: list[Death], controls: Controls) -> Group:

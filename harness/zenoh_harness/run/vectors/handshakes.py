@@ -31,6 +31,9 @@ from zenoh_harness.run.vectors.standing import MOST_SN, VectorInSession
 SMALL: Final = 2048
 """A batch size that a node may find too small."""
 
+FEWEST: Final = 4
+"""Bytes of a ZenohID below which a drawn one may be that of another session."""
+
 YEAR: Final = 366 * 24 * 3600 * 1000
 """Milliseconds of the longest lease that is said."""
 
@@ -51,7 +54,7 @@ def answer_in_handshake(us: Dialogue, one: VectorInSession) -> VectorAnswer:
         if one.kind == "Init" and message is not None and is_small(message):
             return not_played("its batch size is one that a node may refuse, which judges nothing")
         if one.kind == "Init":
-            us.send(one.vector.data)
+            us.send(one.vector.data if message is None else with_zid(one, us.zid))
             return _after_init(us, one, message)
         ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
         if message is not None:
@@ -151,6 +154,16 @@ def with_cookie(one: VectorInSession, cookie: bytes) -> bytes:
         return one.vector.data
     given = {"open.cookie.length": vle.encode(len(cookie)), "open.cookie.bytes": cookie}
     return b"".join(given.get(segment.path, segment.data) for segment in one.vector.segments)
+
+
+def with_zid(one: VectorInSession, zid: bytes) -> bytes:
+    """The bytes of an InitSyn with a ZenohID of the same length that no other session has: its own may be that of the vector before."""
+
+    def fresh(length: int) -> bytes:
+        return (zid * 2)[:length]
+
+    parts = ((segment.path, segment.data) for segment in one.vector.segments)
+    return b"".join(fresh(len(data)) if path == "init.zid" and len(data) >= FEWEST else data for path, data in parts)
 
 
 def answer_to_close(us: Dialogue, one: VectorInSession) -> VectorAnswer:
