@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shlex
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,11 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_fuzz.campaign import campaign, corpus_merge, workers
 from zenoh_fuzz.campaign.campaign import Campaign, Order
 from zenoh_fuzz.campaign.corpus_merge import merge_corpus
+from zenoh_fuzz.campaign.record import CampaignOrder
 from zenoh_fuzz.campaign.rows import under_embargo
+from zenoh_fuzz.cli import command as fuzz_command
 from zenoh_fuzz.cli import seconds_of
+from zenoh_fuzz.live.campaign import LiveOrder
 from zenoh_fuzz.triage.judge_process import JudgeProcess
 from zenoh_fuzz.triage.minimise import minimise_finding
 from zenoh_fuzz.worker.feedback import Behaviour, atheris_counters
@@ -419,3 +423,16 @@ def test_coverage_names_what_was_never_reached(tmp_path, capsys):
     assert "header 0x20" in told["CLOSE"]["missing"]
     assert "extension qos" in told["PUSH"]["missing"]
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("kind", [Order, LiveOrder])
+def test_the_command_of_a_campaign_has_its_settings(kind: type[CampaignOrder], tmp_path: Path) -> None:
+    """The command in the manifest is understood by `zconform fuzz`, and gives the same settings again."""
+    about = {Order: {"oracle": "decode"}, LiveOrder: {"target": "reference", "inputs": 7, "until_found": 2}}[kind]
+    order = kind(folder=tmp_path, seconds=90, cpu=True, seed=3, jobs=2, corpora=(tmp_path,), **about)
+    _, _, name, *words = shlex.split(order.command())
+
+    given = fuzz_command.commands[name].make_context(name, words).params
+
+    wanted = {"cpu": True, "seed": 3, "jobs": 2, "corpora": (tmp_path,), "out": tmp_path, "duration": "90s", **about}
+    assert {field: given.get(field) for field in wanted} == wanted

@@ -460,8 +460,8 @@ def merge(shell: Shell, oracle: str, out: Path, others: tuple[Path, ...]) -> Non
     Example:
       zconform fuzz merge fuzz-out/decode --from /elsewhere/corpus
     """
-    from zenoh_fuzz.campaign.campaign import lock_folder
     from zenoh_fuzz.campaign.corpus_merge import merge_corpus
+    from zenoh_fuzz.campaign.record import lock_folder
     from zenoh_fuzz.campaign.workers import corpus_files
     from zenoh_fuzz.live.findings import is_live
     from zenoh_fuzz.live.findings import merge as merge_live

@@ -24,7 +24,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from zenoh_fuzz.campaign.campaign import Campaign, Order, Outcome, ledger_row, lock_folder, store_finding
+from zenoh_fuzz.campaign.campaign import Campaign, Order
+from zenoh_fuzz.campaign.record import Outcome, announce_finding, ledger_row, lock_folder, store_finding
 from zenoh_fuzz.campaign.workers import corpus_files
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import campaigns
@@ -207,8 +208,7 @@ class Rounds:
         if row.id not in self.outcome.findings:
             now = time.monotonic() - self._began
             self.outcome.first_seen[row.id] = now
-            told = {"id": row.id} if row.embargo else {"id": row.id, "signature": row.signature, "why": row.why}
-            campaigns.add_event(self.folder, "finding", now, told)
+            announce_finding(self.folder, row, now)
         self.outcome.findings[row.id] = row
 
 

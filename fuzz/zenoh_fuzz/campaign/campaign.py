@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import fcntl
-import shlex
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import IO, Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from zenoh_fuzz import inputs, oracle
 from zenoh_fuzz.inputs import seeds
 from zenoh_fuzz.worker.plan import CANNOT_BEGIN, CANNOT_WRITE, WorkerPlan
-from zenoh_harness.errors import CannotGoOn, UsageError
+from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
-from zenoh_harness.run.store import embargo
 
 from .corpus_merge import merge_corpus
+from .record import (
+    CampaignOrder,
+    Outcome,
+    announce_finding,
+    counted_with,
+    ledger_row,
+    lock_folder,
+    public_json,
+    store_finding,
+)
 from .rows import row_of_death, row_of_found
 from .workers import LATE, WorkerDeath, WorkerProcess, corpus_files, prepare_worker, time_left
 
@@ -36,128 +40,23 @@ MOST_DEATHS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """The settings of a campaign."""
+class Order(CampaignOrder):
+    """The settings of a campaign of codecs."""
 
     oracle: str
-    folder: Path
-    seconds: float
-    cpu: bool = False
-    """Whether `seconds` are CPU seconds of each worker, and not of the clock."""
     targets: tuple[str, ...] = ()
-    seed: int = 1
-    jobs: int = 1
     structure: bool = True
     behaviour: bool = True
     layers: tuple[str, ...] = ()
     with_seeds: bool = True
     merge: bool = True
-    corpora: tuple[Path, ...] = ()
-    """Folders of further inputs for the start."""
-    until_found: int = 0
-    """Number of findings after which the campaign ends; 0 for no limit."""
 
-    def command(self) -> str:
-        """Return the command line with these settings."""
-        words = ["zconform", "fuzz", "codec", self.oracle, "--time", f"{self.seconds:g}s", "--seed", str(self.seed)]
-        words += [word for target in self.targets for word in ("--target", target)]
-        words += [word for layer in self.layers for word in ("--layer", layer)]
-        words += ["--cpu"] if self.cpu else []
-        words += ["--jobs", str(self.jobs)] if self.jobs > 1 else []
-        words += [] if self.structure else ["--mutators", "bytes"]
-        return shlex.join([*words, "--out", str(self.folder)])
-
-
-@dataclass(slots=True, kw_only=True)
-class Outcome:
-    """The results of a campaign."""
-
-    inputs: int = 0
-    edges: int = 0
-    seconds: float = 0.0
-    corpus: int = 0
-    restarts: int = 0
-    behaviours: int = 0
-    findings: dict[str, FindingRow] = field(default_factory=dict)
-    """Findings of this run, by id."""
-    fresh: tuple[str, ...] = ()
-    """Ids of findings that no earlier run of the folder had."""
-    first_seen: dict[str, float] = field(default_factory=dict)
-    """Seconds into the run at which each finding was first seen, by id."""
-    tolerated: Counter[str] = field(default_factory=Counter)
-    used: Counter[str] = field(default_factory=Counter)
-    brought: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def rate(self) -> float:
-        """Inputs per second."""
-        return self.inputs / self.seconds if self.seconds else 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the results as JSON data."""
-        return {
-            "inputs": self.inputs,
-            "edges": self.edges,
-            "seconds": round(self.seconds, 1),
-            "corpus": self.corpus,
-            "rate": round(self.rate),
-            "restarts": self.restarts,
-            "behaviours": self.behaviours,
-            "findings": [
-                public_json(row) | {"first_seen": round(self.first_seen.get(name, 0.0), 2)}
-                for name, row in sorted(self.findings.items())
-            ],
-            "tolerated": dict(sorted(self.tolerated.items())),
-            "mutators": {name: {"used": self.used[name], "brought": self.brought[name]} for name in sorted(self.used)},
-        }
-
-
-def public_json(row: FindingRow) -> dict[str, Any]:
-    """Return a finding as JSON data; one under embargo is reduced to its id."""
-    return {"id": row.id, "embargo": True} if row.embargo else row.to_json()
-
-
-def ledger_row(row: FindingRow) -> FindingRow:
-    """Return a finding for the ledger; one under embargo is reduced to its id and count."""
-    if not row.embargo:
-        return row
-    return FindingRow(
-        id=row.id,
-        oracle=row.oracle,
-        rule="under embargo",
-        signature="",
-        why="",
-        input="",
-        embargo=True,
-        count=row.count,
-    )
-
-
-def store_finding(folder: Path, row: FindingRow) -> None:
-    """Store a finding in the campaign's folder; one under embargo goes to the user's data folder only."""
-    campaigns.keep_finding(embargo.folder() / "fuzz" if row.embargo else folder, row)
-
-
-@contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock the folder. Raises UsageError if another campaign works in it, CannotGoOn if it cannot be written."""
-    lock: IO[str] | None = None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "lock").open("w", encoding="utf-8")
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as why:
-        raise UsageError(
-            f"another campaign is running in {folder}", step="fuzz codec", hint="--out names another folder"
-        ) from why
-    except OSError as why:
-        raise CannotGoOn(
-            f"cannot work in {folder}", step="fuzz codec", seen=str(why), hint="--out names another folder"
-        ) from why
-    try:
-        yield
-    finally:
-        lock.close()
+    def words(self, *about: str) -> list[str]:
+        """Return the words of the command line."""
+        own = [word for target in self.targets for word in ("--target", target)]
+        own += [word for layer in self.layers for word in ("--layer", layer)]
+        own += [] if self.structure else ["--mutators", "bytes"]
+        return CampaignOrder.words(self, self.oracle, *own, *about)
 
 
 class Campaign:
@@ -196,24 +95,16 @@ class Campaign:
         self.corpus.mkdir(parents=True, exist_ok=True)
         count = seeds.write_corpus(self.folder / "seeds", self._seeds(made), largest=made.largest)
         (self.folder / "dictionary").write_text(seeds.dictionary(made.words()), encoding="ascii")
-        campaigns.write_manifest(
+        self.order.write_manifest(
             self.folder,
-            {
-                "id": f"{self.order.oracle}-{self.order.seed}",
-                "kind": "codec",
-                "oracle": self.order.oracle,
-                "promise": made.promise,
-                "targets": list(self.order.targets),
-                "layers": list(self.order.layers),
-                "seed": self.order.seed,
-                "seconds": self.order.seconds,
-                "jobs": self.order.jobs,
-                "seeds": count,
-                "mutators": "structure" if self.order.structure else "bytes",
-                "versions": self.versions,
-                "command": self.order.command(),
-                "began": datetime.now(UTC).isoformat(timespec="seconds"),
-            },
+            self.versions,
+            id=f"{self.order.oracle}-{self.order.seed}",
+            oracle=self.order.oracle,
+            promise=made.promise,
+            targets=list(self.order.targets),
+            layers=list(self.order.layers),
+            seeds=count,
+            mutators="structure" if self.order.structure else "bytes",
         )
 
     def _seeds(self, made: oracle.Oracle) -> Iterator[bytes]:
@@ -344,12 +235,7 @@ class Campaign:
         self.outcome.findings[row.id] = row
         self.outcome.first_seen[row.id] = now
         store_finding(self.folder, row)
-        campaigns.add_event(
-            self.folder,
-            "finding",
-            now,
-            {"id": row.id} if row.embargo else {"id": row.id, "signature": row.signature, "why": row.why},
-        )
+        announce_finding(self.folder, row, now)
 
     def _restart_after(self, one: WorkerProcess, death: WorkerDeath, ledger: Mapping[str, FindingRow]) -> None:
         last = [line for line in death.lines if line.strip()][-3:]
@@ -388,10 +274,9 @@ class Campaign:
         outcome = self.outcome
         outcome.fresh = tuple(sorted(outcome.findings.keys() - ledger.keys()))
         for name, row in outcome.findings.items():
-            before = ledger.get(name)
-            count = row.count + (before.count if before else 0)
-            ledger[name] = replace(ledger_row(row), count=count)
-            store_finding(self.folder, replace(row, count=count))
+            counted = counted_with(row, ledger.get(name))
+            ledger[name] = ledger_row(counted)
+            store_finding(self.folder, counted)
         campaigns.write_ledger(self.folder, ledger)
         if merge:
             before_merge = len(corpus_files(self.corpus))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import json
-import shlex
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Literal, TypeVar
+from typing import ClassVar, Final, Literal, TypeVar
 
 from zenoh_conformance.primitives import WhatAmI
-from zenoh_fuzz.campaign.campaign import Outcome, ledger_row, store_finding
+from zenoh_fuzz.campaign.record import CampaignOrder, Outcome, announce_finding, counted_with, ledger_row, store_finding
 from zenoh_harness.errors import CannotGoOn, TargetError, UsageError
 from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
@@ -51,33 +49,25 @@ PROMISE: Final = "a target goes on to serve everybody, whatever one session send
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveOrder:
-    """The settings of a live campaign."""
+class LiveOrder(CampaignOrder):
+    """The settings of a live campaign; its CPU seconds are those of a worker and its target."""
 
+    kind: ClassVar[str] = "live"
     target: str
-    folder: Path
-    seconds: float
-    cpu: bool = False
-    """Whether `seconds` are CPU seconds of the worker and its target."""
     inputs: int = 0
     """Inputs after which a worker ends; 0 for no limit."""
-    jobs: int = 1
-    seed: int = 1
     role: str = "client"
     """What our sessions say they are."""
     engine: Engine = "guided"
     fresh: bool = False
     resume: bool = False
-    corpora: tuple[Path, ...] = ()
-    until_found: int = 0
 
-    def command(self) -> str:
-        """Return the command line with these settings."""
-        words = ["zconform", "fuzz", "live", self.target, "--time", f"{self.seconds:g}s", "--seed", str(self.seed)]
-        words += ["--as", self.role, "--engine", self.engine, "--jobs", str(self.jobs)]
-        words += [name for name, wanted in (("--cpu", self.cpu), ("--fresh", self.fresh)) if wanted]
-        words += ["--inputs", str(self.inputs)] if self.inputs else []
-        return shlex.join([*words, "--out", str(self.folder)])
+    def words(self, *about: str) -> list[str]:
+        """Return the words of the command line."""
+        own = [self.target, "--as", self.role, "--engine", self.engine, *(["--fresh"] if self.fresh else [])]
+        own += ["--inputs", str(self.inputs)] if self.inputs else []
+        own += ["--until-found", str(self.until_found)] if self.until_found else []
+        return CampaignOrder.words(self, *own, *about)
 
 
 @dataclass(slots=True)
@@ -298,11 +288,10 @@ class LiveWorker:
         with lock_ledger(self.folder / "ledger.lock"):
             ledger = campaigns.read_ledger(self.folder)
             before = ledger.get(row.id)
-            ledger[row.id] = ledger_row(replace(row, count=row.count + (before.count if before and new else 0)))
+            ledger[row.id] = ledger_row(counted_with(row, before if new else None))
             campaigns.write_ledger(self.folder, ledger)
         if new:
-            facts = {"id": row.id} if row.embargo else {"id": row.id, "signature": row.signature, "why": row.why}
-            campaigns.add_event(self.folder, "finding", self.seconds_spent(), {"worker": self.number, **facts})
+            announce_finding(self.folder, row, self.seconds_spent(), {"worker": self.number})
 
     def _sum(self) -> None:
         outcome = self.outcome
@@ -344,30 +333,21 @@ def begin(order: LiveOrder, versions: dict[str, str]) -> Path:
     folder = order.folder / ORACLE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        campaigns.write_manifest(folder, _manifest(order, versions))
+        order.write_manifest(
+            folder,
+            versions,
+            id=f"{ORACLE}-{order.seed}-{int(time.time())}",
+            oracle=ORACLE,
+            promise=PROMISE,
+            targets=[order.target],
+            mutators="structure",
+        )
         campaigns.add_event(folder, "begin", 0.0, {})
     except OSError as why:
         raise CannotGoOn(
             f"cannot write in {folder}", step="fuzz live", seen=str(why), hint="--out names another folder"
         ) from why
     return folder
-
-
-def _manifest(order: LiveOrder, versions: dict[str, str]) -> dict[str, Any]:
-    return {
-        "id": f"{ORACLE}-{order.seed}-{int(time.time())}",
-        "kind": "live",
-        "oracle": ORACLE,
-        "promise": PROMISE,
-        "targets": [order.target],
-        "seed": order.seed,
-        "seconds": order.seconds,
-        "jobs": order.jobs,
-        "mutators": "structure",
-        "versions": versions,
-        "command": order.command(),
-        "began": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
 
 
 def check(order: LiveOrder) -> None:

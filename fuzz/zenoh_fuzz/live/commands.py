@@ -18,7 +18,7 @@ from zenoh_harness.files import campaigns
 from zenoh_harness.files.writable import check_folders
 
 if TYPE_CHECKING:
-    from zenoh_fuzz.campaign.campaign import Outcome
+    from zenoh_fuzz.campaign.record import Outcome
 
     from .campaign import LiveOrder
 
@@ -80,7 +80,7 @@ def live(shell: Shell, target: str, duration: str, out: Path, **options: Any) ->
       zconform fuzz live wheel:1.10.2 --time 10m
     Exit codes: 0 no findings, 1 findings, 2 usage, 3 harness or target failed, 4 no input was run.
     """
-    from zenoh_fuzz.campaign.campaign import lock_folder
+    from zenoh_fuzz.campaign.record import lock_folder
     from zenoh_harness.targets.lookup import open_checked
 
     from . import campaign
@@ -137,7 +137,7 @@ def _collect(folder: Path) -> Outcome:
     """Return what the workers of a folder have written down."""
     import json
 
-    from zenoh_fuzz.campaign.campaign import Outcome
+    from zenoh_fuzz.campaign.record import Outcome
 
     states = [json.loads(path.read_text()) for path in sorted(folder.glob("state-*.json"))]
     outcome = Outcome(
