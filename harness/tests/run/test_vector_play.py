@@ -78,6 +78,22 @@ def test_a_session_that_ends_at_del_is_found_with_routing_and_without():
         assert set(found.values()) == {"refused: Close(INVALID)"}
 
 
+def test_no_vector_is_taken_for_the_node_of_another():
+    """Vectors hold the same few ZenohIDs, and no page says how soon a node may come back."""
+    known = set()
+
+    class HoldsOnToNodes(Reference):
+        def answer_init(self, link, syn):
+            if str(syn.zid) in known:
+                raise Refused(CloseReason.INVALID, "that node has a session")
+            known.add(str(syn.zid))
+            return super().answer_init(link, syn)
+
+    some = [vector for vector in golden() if vector.id.startswith("init/packed-") and vector.means]
+    assert len(some) > 2
+    assert reds(played(HoldsOnToNodes, some)) == {}
+
+
 def test_another_value_that_is_passed_on_is_found_by_its_field():
     found = reds(played(_ReadsPayloadsShort, [vector for vector in golden() if vector.id == "put/payload-127-bytes"]))
     assert [cause.split(":")[0] for cause in found.values()] == ["push.put.payload"]
