@@ -101,13 +101,22 @@ OUT_OF_ROOM: Final = frozenset({"Close(GENERIC)", "Close(MAX_SESSIONS)", "Close(
 """Ends of a session for which the traffic of a check is not the reason."""
 
 
+BLAMES_US: Final = "Close(INVALID)"
+"""How an initiator ends a session because of what we said."""
+
+
 def ends_lawful_session(finding: Finding, scene: Scene) -> bool:
-    """Whether a responder ended a live session in which only what is lawful was said, before the check came to its point."""
+    """Whether a target ended a live session in which only what is lawful was said, before the check came to its point.
+
+    An initiator may leave for reasons of its own; by CLOSE(INVALID) it says that the reason is what we said.
+    """
     us = next((us for us in scene.dialogues if us.wire.name == finding.connection), None)
-    if us is None or finding.reached or finding.path == OVERSLEPT or scene.role is not Side.RESPONDER:
+    if us is None or finding.reached or finding.path == OVERSLEPT:
         return False
     live = us.my_open is not None and us.their_open is not None
     ours = us.left or us.wire.done
+    if scene.role is Side.INITIATOR:
+        return live and not ours and finding.got == BLAMES_US
     ended = finding.got.startswith(("Close(", "link ")) and finding.got not in OUT_OF_ROOM
     return live and not ours and ended
 

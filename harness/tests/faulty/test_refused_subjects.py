@@ -136,6 +136,18 @@ def test_what_a_responder_ends_a_session_for_is_judged() -> None:
     assert [line for line in of_responders(unjudged(refuses=True)) if not line.startswith(in_handshakes)] == []
 
 
+def test_what_an_initiator_ends_a_session_for_is_judged() -> None:
+    """As of responders; a link that is shut without a word, as in two of them, is not told from an application that leaves."""
+    unsaid = (
+        "initiator ('KeepAlive'",
+        "initiator ('Request', ('exts', ()), ('body', ('Query', ('consolidation', None)",
+    )
+    lawful = ("initiator ('Init'", "initiator ('Open'", *unsaid)
+    assert [
+        line for line in unjudged(refuses=True) if line.startswith("initiator") and not line.startswith(lawful)
+    ] == []
+
+
 @pytest.mark.parametrize(
     "check",
     [
