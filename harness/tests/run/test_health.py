@@ -186,3 +186,13 @@ def test_what_is_no_node_is_told_with_its_step(how, error, says, monkeypatch):
 def test_a_late_listener_is_waited_for():
     with bad("late").start() as node:
         assert node.program.poll() is None
+
+
+@pytest.mark.parametrize(("reach", "sessions"), [("variant:a-peer", {"first"}), ("reference", {"first", "second"})])
+def test_who_states_that_it_is_no_router_passes_nothing_on(reach, sessions, monkeypatch):
+    """A program may be started without a word of its role; its InitAck says what it is."""
+    with target.open_target(parse(reach)).start() as node:
+        monkeypatch.setattr(type(node), "role", "router", raising=False)
+        found = health.check(node)
+    assert found.well
+    assert {event.connection for event in found.conversation} == sessions

@@ -17,7 +17,7 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.kept_waiting import kept_waiting
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.primitives import WhatAmI, WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking import Dialogue, Fence, settle
 from zenoh_conformance.talking.patience import longer
@@ -195,7 +195,7 @@ class _Check:
             return
         single = 1 in (self.node.profile.sessions, self.habits.sessions)
         alone = single or self.node.side is Side.INITIATOR or self.node.role != "router"
-        if not alone:
+        if not alone and not _says_otherwise(first):
             self._function(first, self._session("second"))
         elif self.node.agent is not None and self.node.agent.capabilities:
             self._work(first, self._function_of_agent)
@@ -352,6 +352,11 @@ def leave(us: Dialogue, habits: TargetHabits) -> None:
     if habits.way is SessionEnd.RST:
         us.wire.reset()
     us.leave()
+
+
+def _says_otherwise(us: Dialogue) -> bool:
+    """Whether a target states that it is no router: a peer or client passes nothing on between two sessions."""
+    return us.theirs is not None and us.theirs.whatami is not WhatAmI.ROUTER
 
 
 def death(vitals: Vitals) -> str:
