@@ -311,6 +311,16 @@ def test_a_complete_run_is_only_told_again(tmp_path):
     assert (world.ran, (world.out / "results.jsonl").read_bytes()) == (ran, kept)
 
 
+def test_a_complete_run_whose_target_died_under_embargo_is_only_told_again(tmp_path):
+    world, data = full_world(tmp_path / "w", current=True), tmp_path / "data"
+    world.case("dies", dies_once())
+    first = world.run(data_folder=data)
+    assert first.footer.embargoed == 1
+    kept = (world.out / "results.jsonl").read_bytes()
+    assert world.run(data_folder=data, resume=True).footer == first.footer
+    assert (world.out / "results.jsonl").read_bytes() == kept
+
+
 @pytest.mark.parametrize("content", [None, b"", b'{"type":"header","for'], ids=["none", "empty", "cut"])
 def test_where_nothing_was_begun_a_run_begins(tmp_path, capsys, content):
     folder = tmp_path / "r"

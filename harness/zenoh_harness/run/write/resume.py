@@ -115,8 +115,12 @@ def earlier(
 def _fell(
     found: Results, now: Header, memory: Memory, withheld: Collection[str], base: Path | None
 ) -> tuple[Judgement, ...]:
-    """The judgements under embargo that fell in the run: those of the user's data folder that the plan does not have any more."""
-    kept = embargo.kept_judgements(found.header.name, now.version, base)[memory.embargoed :] if memory.terms else []
+    """The judgements under embargo that fell in the run: those of the user's data folder that the plan does not have any more.
+
+    A run that is killed has a journal, which says how many there were before it; a complete one has none any more.
+    """
+    every = embargo.kept_judgements(found.header.name, now.version, base) if memory.terms or found.complete else []
+    kept = every[memory.embargoed :]
     planned = set(found.planned)
     return tuple(one for one in kept if label(one.key) not in planned or label(one.key).split(" ", 2)[2] in withheld)
 
