@@ -60,8 +60,11 @@ def parts_of(way: Way) -> list[tuple[str, Way]]:
         size = {name: init.pop(name) for name in ("resolution", "batch_size")}
         found.append(("session-establishment/init-flag-s", Way(init=size)))
     found += [(INIT_IS_ANSWERED, Way(init={name: init[name]})) for name in init if name != "whatami"]
-    if way.lease:
-        found.append((LEASE_UNIT, Way(lease=way.lease)))
+    lease = {name: value for name, value in way.lease.items() if name != "exts"}
+    if lease:
+        found.append((LEASE_UNIT, Way(lease=lease)))
+    if way.lease.get("exts"):
+        found.append((SKIPPED, Way(lease={"exts": way.lease["exts"]})))
     if way.first != PLAIN.first:
         found.append(("session-establishment/initial-sn-in-range", Way(first=way.first)))
     if way.pieces:

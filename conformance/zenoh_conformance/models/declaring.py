@@ -30,8 +30,9 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Party, Scene, one_more, parties
 
+from .manners import dressed
 from .modelled import Known, judged, unless_known
-from .querying import KEYS, dressed, essence, meets
+from .querying import KEYS, essence, meets
 
 REQUIREMENT = "declarations/forwarded-on-interest"
 ALSO = (

@@ -7,6 +7,7 @@ after each compares what came with what the table says. At the end every law jud
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
@@ -49,10 +50,11 @@ byte = st.integers(0, 255)
 class Establishment(Living):
     """Subclass it with a `stage`; see `machine`."""
 
-    @initialize(goal=st.sampled_from(STANDING), way=ways)
-    def arrive(self, goal: State, way: Way) -> None:
-        """A link in a drawn state, by the shortest path."""
-        self.reach(goal, way)
+    @initialize(goal=st.sampled_from(STANDING), several=st.lists(ways, min_size=4, max_size=8))
+    def arrive(self, goal: State, several: list[Way]) -> None:
+        """A link in a drawn state, by the shortest path; handshakes later on go in the drawn ways in turn."""
+        self.ways = cycle(several)
+        self.reach(goal, next(self.ways))
 
     @precondition(lambda self: len(self.in_state(*STANDING)) < MOST_LINKS)
     @rule(goal=st.sampled_from(STANDING), way=ways)
@@ -64,11 +66,11 @@ class Establishment(Living):
     def go_on(self, which: int) -> None:
         """The next legal step of a link; of a live one, work. The cheapest rule has the fewest arguments: it is drawn most."""
         links = self.in_state(*STANDING)
-        link = pick(links, which) if links else self.reach(State.AWAIT_INIT, PLAIN)
+        link = pick(links, which) if links else self.reach(State.AWAIT_INIT, next(self.ways))
         if link.state is State.LIVE:
             self.lives(link)
         else:
-            self.legal_step(link, due(link.state), PLAIN)
+            self.legal_step(link, due(link.state), next(self.ways))
 
     @rule(which=which, state=early, way=ways)
     def go_on_another_way(self, which: int, state: State, way: Way) -> None:

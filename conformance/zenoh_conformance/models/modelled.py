@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -102,6 +103,8 @@ class Linked(RuleBasedStateMachine):
         self.links: list[Modelled] = []
         self.them: bytes | None = None
         """The target's ZenohID, once it was told."""
+        self.ways: Iterator[Way] = repeat(PLAIN)
+        """How handshakes are said that are needed on the way to something else."""
 
     def teardown(self) -> None:
         """Let go, and let the laws judge."""
@@ -236,7 +239,7 @@ class Linked(RuleBasedStateMachine):
     def at(self, which: int, state: State) -> Modelled:
         """A link in that state: one that is there, or a new one, led there by the shortest path."""
         there = self.in_state(state)
-        return pick(there, which) if there else self.reach(state, PLAIN)
+        return pick(there, which) if there else self.reach(state, next(self.ways))
 
     def client(self, which: int, way: Way) -> Modelled:
         """A live link of a client: one that is there, or a new one."""

@@ -7,7 +7,7 @@ keys meet, written by hand, and what the pages say of targets and finals. At the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Any, ClassVar
@@ -15,13 +15,32 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from zenoh_conformance.cases.routing.circumstances import CARRIED, SIZE
 from zenoh_conformance.judging.finding import Deviation
-from zenoh_conformance.messages import ConsolidationMode, Err, Put, PutAttachment, Reply, Request, Target, UQueryable
+from zenoh_conformance.judging.variation import Variation
+from zenoh_conformance.messages import (
+    ConsolidationMode,
+    Del,
+    DelAttachment,
+    Err,
+    Put,
+    PutAttachment,
+    Query,
+    QueryAttachment,
+    QueryBody,
+    QueryTarget,
+    Reply,
+    Request,
+    Response,
+    Target,
+    UQueryable,
+)
 from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking import Asked, Party, Scene, one_more, parties, payload_of, told
+from zenoh_conformance.talking import Asked, Party, Scene, one_more, parties_of, told
 from zenoh_conformance.wire import Exts
 
+from .manners import MARK, manners, qos_of, say_drawn, sized, terms
 from .modelled import Known, judged, unless_known
 
 REQUIREMENT = "query/query-complete-on-finals"
@@ -50,23 +69,33 @@ which = st.integers(0, MOST - 1)
 modes = st.sampled_from((ConsolidationMode.NONE, None, ConsolidationMode.MONOTONIC, ConsolidationMode.LATEST))
 
 
-DRESSES: tuple[tuple[Encoding | None, bytes | None], ...] = (
-    (Encoding(5), None), (Encoding(3, b"of ours"), b"beside it"), (Encoding(7), b""), (None, None),
-)  # fmt: skip
-"""What may go with a value: an encoding, an attachment."""
+def answer_of(who: Party, v: Variation, how: str, mark: int) -> Reply | Err:
+    """An answer of a kind with the drawn bytes, marked; in full dress, unless they are an attachment."""
+    payload = sized(v, mark)
+    if how == "del":
+        deletion = who.full_dress.delete()
+        others = [ext for ext in deletion.exts if not isinstance(ext, DelAttachment)]
+        return Reply(body=replace(deletion, exts=Exts((DelAttachment(payload=payload), *others))))
+    if v[CARRIED] != CARRIED.default:
+        bare = Put(exts=Exts((PutAttachment(payload=payload),)), payload=payload[:MARK])
+        return Err(payload=payload) if how == "err" else Reply(body=bare)
+    return who.full_dress.error(payload) if how == "err" else Reply(body=who.full_dress.put(payload))
 
 
-def dressed(payload: bytes, number: int) -> Put:
-    """A value with what that number says goes with it."""
-    encoding, attachment = DRESSES[number % len(DRESSES)]
-    beside: Exts[Any] = Exts(() if attachment is None else (PutAttachment(payload=attachment),))
-    return Put(encoding=encoding, exts=beside, payload=payload)
+def mark_of(message: Any) -> bytes | None:
+    """By what an answer is known: the beginning of its payload, of a deletion's attachment."""
+    body = message.body if isinstance(message, Response) else message
+    value = body.body if isinstance(body, Reply) else body
+    attachment = value.exts.get(DelAttachment) if isinstance(value, Del) else None
+    payload = getattr(attachment or value, "payload", None)
+    return None if payload is None else bytes(payload[:MARK])
 
 
 def essence(body: Any) -> tuple[Any, ...]:
     """What of a value nobody may change on its way: payload, encoding, attachment."""
     value = body.body if isinstance(body, Reply) else body
-    attachment = None if isinstance(value, Err) else value.exts.get(PutAttachment)
+    kind = DelAttachment if isinstance(value, Del) else PutAttachment
+    attachment = None if isinstance(value, Err) else value.exts.get(kind)
     return type(value), getattr(value, "payload", None), getattr(value, "encoding", None) or Encoding(0), attachment
 
 
@@ -100,12 +129,13 @@ class Question:
     key: str
     target: Target | None
     mode: int | None
+    v: Variation
     owing: list[Source] = field(default_factory=list)
     given: list[bytes | None] = field(default_factory=list)
     """What was answered while the source still owed its final, in order."""
     sources: list[Source] = field(default_factory=list)
     said: dict[bytes, Reply | Err] = field(default_factory=dict)
-    """What answered, by its payload, which no other has."""
+    """What answered, by its mark, which no other has."""
     errors: set[bytes] = field(default_factory=set)
     """Those of `given` that are errors."""
     early: bool = False
@@ -136,39 +166,39 @@ class Querying(RuleBasedStateMachine):
 
     # -- steps
 
-    @initialize(served=st.lists(st.tuples(keys, st.booleans()), min_size=1, max_size=2))
-    def arrive(self, served: list[tuple[str, bool]]) -> None:
+    @initialize(served=st.lists(st.tuples(keys, st.booleans()), min_size=1, max_size=2), fields=terms, others=terms)
+    def arrive(self, served: list[tuple[str, bool]], fields: dict[str, Any], others: dict[str, Any]) -> None:
         """Two queriers, and one queryable or two."""
-        self.queriers = list(parties(self.scene, "querier", "other"))
+        self.queriers = list(parties_of(self.scene, querier=fields, other=others))
         for key, complete in served:
-            self.serve(key, complete)
+            self.serve(key, complete, others)
 
     @precondition(lambda self: sum(source.here for source in self.sources) < MOST)
-    @rule(key=keys, complete=st.booleans())
-    def serve(self, key: str, complete: bool) -> None:
+    @rule(key=keys, complete=st.booleans(), fields=terms)
+    def serve(self, key: str, complete: bool, fields: dict[str, Any]) -> None:
         """One more queryable."""
-        party = one_more(self.scene, f"source-{len(self.sources)}", self.queriers[0])
+        party = one_more(self.scene, f"source-{len(self.sources)}", self.queriers[0], **fields)
         declared = party.declares_queryable(key, complete=complete)
         self.sources.append(Source(party, key, complete, declared.id))
 
-    @rule(key=keys, who=st.integers(0, 1), whom=st.sampled_from((Target.ALL, None, *Target)), mode=modes)
-    def ask(self, key: str, who: int, whom: Target | None, mode: int | None) -> None:
+    @rule(key=keys, who=st.integers(0, 1), whom=st.sampled_from((Target.ALL, None, *Target)), mode=modes, v=manners)
+    def ask(self, key: str, who: int, whom: Target | None, mode: int | None, v: Variation) -> None:
         """A query reaches the queryables that its target names. A node may notice a little later than we that a session has left."""
         querier, right = self.queriers[who], False
         while not right:
             may_be_early = self.may_be_early(querier)
-            question = self.put(querier, key, whom, mode)
+            question = self.put(querier, key, whom, mode, v)
             right, *deviation = self.choice(question)
             if not may_be_early:
                 self.require(querier.us, right, *deviation)
                 break
             querier.us.next(0.0 if right else querier.us.unit / 16)
 
-    def put(self, querier: Party, key: str, whom: Target | None, mode: int | None) -> Question:
+    def put(self, querier: Party, key: str, whom: Target | None, mode: int | None, v: Variation) -> Question:
         """Ask once, and see to whom it comes."""
         self.count += 1
-        asked = querier.asks(key, target=whom, consolidation=mode, parameters=str(self.count))
-        question = Question(asked, key, whom, mode, early=self.may_be_early(querier))
+        asked = self.said(querier, key, whom, mode, v)
+        question = Question(asked, key, whom, mode, v, early=self.may_be_early(querier))
         querier.settles()
         self.await_choice(question)
         for source in self.sources:
@@ -177,6 +207,17 @@ class Querying(RuleBasedStateMachine):
                 question.owing.append(source)
         self.questions.append(question)
         return question
+
+    def said(self, querier: Party, key: str, whom: Target | None, mode: int | None, v: Variation) -> Asked:
+        """A query as it was drawn."""
+        payload, few = sized(v, self.count), not v.number(SIZE)
+        carrier: Any = QueryAttachment if v[CARRIED] != CARRIED.default else partial(QueryBody, encoding=Encoding(0))
+        exts = querier.full_dress.query() if few else (carrier(payload=payload),)
+        query = Query(consolidation=mode, parameters=str(self.count), exts=Exts(exts))
+        target = () if whom is None else (QueryTarget(value=int(whom)),)
+        request = Request(id=querier.us.new_id(), key=querier.key(key), exts=Exts((qos_of(v), *target)), body=query)
+        say_drawn(querier, v, request)
+        return Asked(request.id, querier.whole(key), request, querier)
 
     def may_be_early(self, querier: Party) -> bool:
         """Whether the node may not have noticed yet that a session has left."""
@@ -232,22 +273,30 @@ class Querying(RuleBasedStateMachine):
         )
 
     @precondition(lambda self: self.open_questions())
-    @rule(at=which, source=which, how=st.sampled_from(("reply", "err", "reply")), times=st.integers(1, 3))
-    def answer(self, at: int, source: int, how: str, times: int) -> None:
+    @rule(at=which, source=which, how=st.sampled_from(("put", "err", "del")), times=st.integers(1, 3), v=manners)
+    def answer(self, at: int, source: int, how: str, times: int, v: Variation) -> None:
         """An answer, or several."""
         question = self.pick(at)
         who = question.owing[source % len(question.owing)]
         for _ in range(times):
             self.count += 1
-            payload = self.count.to_bytes(2, "big")
             key = f"{question.key.rstrip('*').rstrip('/')}/{self.count}" if "*" in question.key else question.key
-            put = dressed(payload, self.count)
-            body: Any = Reply(body=put) if how == "reply" else Err(encoding=put.encoding, payload=payload)
-            question.said[payload] = body
-            who.party.replies(question.asked, key=key, body=body)
-            question.given.append(payload)
-            question.errors |= {payload} if how == "err" else set()
+            body = answer_of(who.party, v, how, self.count)
+            mark = mark_of(body) or b""
+            question.said[mark] = body
+            exts: Exts[Any] = Exts((qos_of(v), *who.party.full_dress.responder()))
+            number = who.party.takes(question.asked)
+            say_drawn(who.party, v, Response(id=number, key=who.party.key(key), exts=exts, body=body))
+            question.given.append(mark)
+            question.errors |= {mark} if how == "err" else set()
+            self.await_answers(question)
         who.party.settles()
+
+    def await_answers(self, question: Question) -> None:
+        """Wait for what was answered, if all of it is due: what follows in another lane might overtake it."""
+        querier = question.asked.by
+        if question.mode == ConsolidationMode.NONE:
+            querier.awaits(lambda: len(querier.answers(question.asked)) >= len(question.given))
 
     @precondition(lambda self: self.open_questions())
     @rule(at=which, source=which, times=st.integers(1, 2), late=st.booleans())
@@ -298,7 +347,7 @@ class Querying(RuleBasedStateMachine):
     def asks_again(self, question: Question) -> None:
         """A query that may have gone to a session that left ends by the node's own timeout; sent again, it counts as any other."""
         self.questions.remove(question)
-        self.compare(self.put(question.asked.by, question.key, question.target, question.mode))
+        self.compare(self.put(question.asked.by, question.key, question.target, question.mode, question.v))
 
     # -- what holds
 
@@ -324,9 +373,8 @@ class Querying(RuleBasedStateMachine):
         else:
             name = "reply/exactly-one-final" if finals else "reply/final-always-comes"
             self.require(us, finals == 1, name, "one ResponseFinal", str(finals))
-        if question.mode == ConsolidationMode.NONE:
-            querier.awaits(lambda: len(querier.answers(question.asked)) >= len(question.given))
-        got = [payload_of(heard.message) for heard in querier.answers(question.asked)]
+        self.await_answers(question)
+        got = [mark_of(heard.message) for heard in querier.answers(question.asked)]
         if question.mode == ConsolidationMode.NONE:
             lost = set(question.given) - set(got)
             right, name = got == question.given, "query/consolidation-none-forwards-all"
@@ -335,7 +383,7 @@ class Querying(RuleBasedStateMachine):
             right, name = set(got) <= set(question.given) and len(got) == len(set(got)), "reply/response-correlates"
         self.require(us, right, name, told(question.given), told(got))
         for heard in querier.answers(question.asked):
-            self.compare_value(us, question.said.get(payload_of(heard.message) or b""), heard.message.body)
+            self.compare_value(us, question.said.get(mark_of(heard.message) or b""), heard.message.body)
 
     def compare_value(self, us: Any, said: Reply | Err | None, got: Any) -> None:
         """One answer, against the one with that payload."""

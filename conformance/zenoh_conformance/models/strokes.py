@@ -8,6 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from zenoh_conformance.cases.establishment.circumstances import CHAINS, CONFIRMED, LEASE, OFFERED
+from zenoh_conformance.judging.variation import Dimension
 from zenoh_conformance.messages import Fragment, Frame, Init, Join, KeepAlive, Oam, Open, sane
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.primitives import WhatAmI, ZenohID
@@ -25,6 +27,12 @@ Stroke = Callable[[Modelled, int], Sendable]
 _offers = st.sampled_from(
     [(), ("QoS",), ("LowLatency",), ("Compression",), ("QoS", "LowLatency"), ("QoS", "Compression")]
 ).flatmap(lambda names: st.sampled_from([0, 1]).map(lambda patch: sane.offers(*names, patch=patch)))
+
+
+def _chains(dimension: Dimension) -> st.SearchStrategy[Exts[Any]]:
+    """The chains of extensions that a dimension has."""
+    return st.sampled_from([Exts(CHAINS[str(value)]()) for value in dimension.values])
+
 
 _sizes = st.one_of(
     st.fixed_dictionaries(
@@ -44,7 +52,7 @@ init_fields = st.builds(
         {},
         optional={
             "whatami": st.sampled_from([sane.CLIENT, sane.PEER, sane.ROUTER]),
-            "exts": st.one_of(_offers, st.just(Exts((QoSLink(value=0),)))),
+            "exts": st.one_of(_offers, _chains(OFFERED), st.just(Exts((QoSLink(value=0),)))),
         },
     ),
 )
@@ -53,16 +61,19 @@ init_fields = st.builds(
 LEASES: Sequence[dict[str, Any]] = (
     {"lease_in_seconds": True, "lease": 60},
     {"lease_in_seconds": False, "lease": 12_345},
-    {"lease_in_seconds": False, "lease": 86_400_000},
+    *({"lease_in_seconds": unit == "s", "lease": int(count)} for count, unit in map(str.split, map(str, LEASE.values))),
 )
 """Leases that outlast a run, in both units; what 32 bits do not hold may be refused, and is said oddly."""
 
 ways = st.builds(
     Way,
     init=init_fields,
-    lease=st.sampled_from([{}, *LEASES]),
+    lease=st.one_of(
+        st.sampled_from([{}, *LEASES]),
+        st.builds(lambda lease, exts: {**lease, "exts": exts}, st.sampled_from(LEASES), _chains(CONFIRMED)),
+    ),
     first=st.sampled_from(list(FIRSTS)),
-    zid=st.sampled_from([8, 3, 9, 15, 16]),
+    zid=st.sampled_from([8, 3, 4, 9, 15, 16]),
     pieces=st.sampled_from([0, 0, 0, 1, 7]),
 )
 """A legal handshake."""

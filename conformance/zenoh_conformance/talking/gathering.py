@@ -25,6 +25,6 @@ def parties_of(scene: Scene, **terms: Mapping[str, Any]) -> tuple[Party, ...]:
     return tuple(Party(us, name, root) for us, name in zip(dialogues, terms, strict=True))
 
 
-def one_more(scene: Scene, name: str, beside: Party) -> Party:
-    """One more live session, which comes later."""
-    return Party(scene.session(name), name, beside.root)
+def one_more(scene: Scene, name: str, beside: Party, **terms: Any) -> Party:
+    """One more live session, which comes later; `terms`: what its INIT has otherwise."""
+    return Party(scene.session(name, **terms), name, beside.root)
