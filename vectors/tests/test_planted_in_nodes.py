@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mutation import in_nodes
+from mutation import by_hand, in_nodes
 from mutation.engine import Mutant
 
 SHOWN = {
@@ -12,6 +12,8 @@ SHOWN = {
     "declarations/undeclare-subscriber-id: another id": "router",
     "declarations/token-id: another id": "router",
     "push/del-id: another id": "receiver",
+    "primitives/vle-ninth-byte: a tenth byte follows": "receiver",
+    "primitives/z64-width: nine bytes are too many": "receiver",
 }
 
 
@@ -28,3 +30,30 @@ def test_a_planted_fault_is_noticed_at_a_node(vectors, faults, name):
 @pytest.mark.parametrize("kind", in_nodes.KINDS)
 def test_a_node_without_a_fault_is_not_red(vectors, kind):
     assert [*in_nodes.shown(Mutant("none", ()), kind, [one for one in vectors if one.core])] == []
+
+
+IN_RUNS = (
+    "primitives/vle-ninth-byte: a tenth byte follows",
+    "primitives/z64-width: nine bytes are too many",
+    "primitives/vle-seven-bits: high group first",
+)
+"""Faults that the vectors of a quick run show at a receiver, which forwards nothing and has no agent."""
+
+LEAST = {"router": 55, "receiver": 37}
+"""Of the reading faults made by hand, so many at least turn a quick run's vectors red."""
+
+
+@pytest.mark.parametrize("name", IN_RUNS)
+def test_a_quick_run_notices_at_a_receiver(faults, name):
+    assert in_nodes.red_in_run(faults[name], "receiver")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", in_nodes.KINDS)
+def test_the_share_of_faults_that_a_quick_run_notices(kind, capsys):
+    """The others are faults of writers, of JOIN and scouting, of bytes that no session shows, and of values that only a codec tells."""
+    reading = [fault for fault in by_hand.mutants() if not fault.name.startswith("writers")]
+    missed = [fault.name for fault in reading if not in_nodes.red_in_run(fault, kind)]
+    with capsys.disabled():
+        print(f"\n{kind}: {len(reading) - len(missed)} of {len(reading)} noticed; not {missed}")
+    assert len(reading) - len(missed) >= LEAST[kind]

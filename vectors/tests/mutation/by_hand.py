@@ -97,6 +97,7 @@ def integers() -> Iterator[Fault]:
     groups = "size = (stops & -stops).bit_length() >> 3"
     yield "ten bytes, as the pseudo-code has it", page + "vle-ninth-byte", (Text(vle.read, "data[at + 8] << 56", "(data[at + 8] & 0x7f) << 56"),)
     yield "the ninth byte one bit lower", page + "vle-ninth-byte", (Text(vle.read, "data[at + 8] << 56", "data[at + 8] << 55"),)
+    yield "a tenth byte follows", page + "vle-ninth-byte", (Text(vle.read, "size = 9", "size = 9 + (data[at + 8] >> 7)"),)
     yield "eight bits a group", page + "vle-seven-bits", (Text(vle.read, "_gather(groups & (1 << 8 * size) - 1)", "groups & (1 << 8 * size) - 1"),)
     yield "high group first", page + "vle-seven-bits", (
         Text(vle.read, "_gather(groups & (1 << 8 * size) - 1)", '_gather(int.from_bytes((groups & (1 << 8 * size) - 1).to_bytes(size, "big"), "little"))'),)

@@ -12,11 +12,16 @@ from typing import Any, Final
 
 from mutation import by_hand, facts
 from mutation.engine import Mutant, compiled
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run.plan.plan import Selection
+from zenoh_harness.run.vectors.carriers import carriers_at
+from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.run.vectors.rows import choose_vectors, noticing_vectors, rows
 from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector, load
 
@@ -32,6 +37,9 @@ UNHEARD: Final = ("join/", "scouting/")
 
 MOST_NEAR: Final = 24
 """The most vectors that are played for one row."""
+
+FEW_NEAR: Final = 6
+"""With fewer vectors near a row, and none that shows the fault, those of a whole run are played."""
 
 
 class Receiver(Reference):
@@ -97,25 +105,48 @@ def near(mutant: Mutant, vectors: Sequence[Vector]) -> list[Vector]:
     return plays[:MOST_NEAR]
 
 
+@cache
+def of_a_run(depth: str) -> tuple[Vector, ...]:
+    """The vectors that a run of that depth plays to a node that listens."""
+    return tuple(choose_vectors(golden(), rows(Selection(), Side.RESPONDER), depth))
+
+
+def red_in_run(mutant: Mutant, kind: str, depth: str = "quick") -> bool:
+    """Whether a run's vectors are red on a node with the fault, or it opens no session with it."""
+    player = Player(
+        lambda number: nullcontext(MemoryScene("", node, seed=number)),
+        routes=KINDS[kind],
+        exchanged=frozenset(noticing_vectors({*rows(Selection(), Side.RESPONDER)})),
+        rows=carriers_at(depth),
+    )
+    node = with_fault(BASES[kind], compiled(mutant))
+    try:
+        return any(answer.verdict.is_wrong for _, answer in player.play(of_a_run(depth), golden()))
+    except HarnessError:
+        return True
+
+
 def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vector]:
     """Yield the vectors near its row that are red on a node with the fault."""
     node = with_fault(BASES[kind], compiled(mutant))
     player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=KINDS[kind])
     answers = player.play(near(mutant, vectors), controls())
+    if len(answers) < FEW_NEAR and not any(answer.verdict.is_wrong for _, answer in answers):
+        answers = player.play(of_a_run("full"), controls())
     yield from (vector for vector, answer in answers if answer.verdict.is_wrong)
 
 
 def judged_on(kind: str, vectors: Sequence[Vector]) -> dict[str, list[str]]:
     """Each requirement with the vectors that show a fault planted in its row, the basic ones first; without those that none shows."""
-    rows: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     core = {one.id for one in vectors if one.core}
     for fault in every_fault():
-        if not fault.requirement or fault.requirement in rows or fault.requirement.startswith(UNHEARD):
+        if not fault.requirement or fault.requirement in found or fault.requirement.startswith(UNHEARD):
             continue
         with suppress(HarnessError):
             if red := [one.id for one in shown(fault, kind, vectors)]:
-                rows[fault.requirement] = sorted(red, key=lambda ident: (ident not in core, ident))[:MOST_KEPT]
-    return dict(sorted(rows.items()))
+                found[fault.requirement] = sorted(red, key=lambda ident: (ident not in core, ident))[:MOST_KEPT]
+    return dict(sorted(found.items()))
 
 
 def write(folder: Path) -> None:

@@ -22,8 +22,8 @@ from zenoh_vectors.loader import Vector
 TOGETHER: Final = 32
 """The most vectors that one session plays."""
 
-MOST_TIME: Final = 1 << 62
-"""The latest time (NTP64, in 2004) of which no clock says that it is to come: a router may replace a time that is."""
+MOST_TIME: Final = 0x66 << 56
+"""The latest time (NTP64, in March 2024) of which no clock says that it is to come: a router may replace a time that is."""
 
 NOT_KNOWN: Final = ("unknown-mandatory-extension", "unknown-id")
 """Refusals that CLOSE may give other reasons than INVALID for."""
