@@ -14,8 +14,9 @@ import pytest
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import Close
-from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.codec import Segments, encode
 from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.wire import Segment
 from zenoh_fuzz import inputs
 from zenoh_fuzz.live import seeds, small, walks
 from zenoh_fuzz.live.acts import Act, Input, is_lawful, runs_of, trace_batch
@@ -23,6 +24,7 @@ from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin
 from zenoh_fuzz.live.input_scripts import Numbers, input_of, script_of
 from zenoh_fuzz.live.mutate import EDITS_OF_INPUTS, SANE, mutate
 from zenoh_fuzz.live.planted import EFFECTS, FAULTY, ZOMBIES, is_across, kind_of, trigger_of
+from zenoh_fuzz.live.sessions import OurSessions
 from zenoh_fuzz.live.triage import (
     Minimiser,
     disclosure,
@@ -121,6 +123,37 @@ def test_a_de_bruijn_sequence_holds_each_word_once(letters: int, length: int) ->
     circle = numbers + numbers[: length - 1]
 
     assert len({tuple(circle[at : at + length]) for at in range(len(numbers))}) == letters**length == len(numbers)
+
+
+def test_numbers_inside_a_spliced_part_are_not_lawful() -> None:
+    """A FRAME in one segment brings its own sequence number, which is not the next one."""
+    act = words()["Put"]
+    spliced = Segment("spliced", b"\x25\xdf\x01" + bytes.fromhex("3d00016101026869"))
+
+    assert is_lawful((act,))
+    assert not is_lawful((replace(act, segments=Segments([*act.segments, spliced])),))
+
+
+def test_a_new_session_counts_its_ids_anew(trial: Trial) -> None:
+    """The end of a query of a session that ended does not answer the fence of the next one, whose ids are the same."""
+    sessions = OurSessions(trial.node)
+    sessions.session("a")
+    try:
+        assert sessions.fence("a")
+        sessions.let_go("a")
+        sessions.session("a")
+        assert not sessions.finals
+    finally:
+        sessions.leave()
+
+
+def test_nothing_is_routed_for_bystanders_of_a_client() -> None:
+    """A node that is no router is not expected to pass on what one bystander says to another."""
+    client = Trial(open_checked("variant:a-client"))
+    try:
+        assert client.run([(words()["Put"],)]).symptom is None
+    finally:
+        client.stop()
 
 
 def test_lawful_inputs_are_cut_where_the_link_changes() -> None:

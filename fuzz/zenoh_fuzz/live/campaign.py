@@ -15,6 +15,7 @@ from random import Random
 from typing import ClassVar, Final, Literal, TypeVar
 
 from zenoh_conformance.primitives import WhatAmI
+from zenoh_conformance.reading.conversation import Side
 from zenoh_fuzz.campaign.record import CampaignOrder, Outcome, announce_finding, counted_with, ledger_row, store_finding
 from zenoh_harness.errors import CannotGoOn, TargetError, UsageError
 from zenoh_harness.files import campaigns
@@ -352,7 +353,12 @@ def begin(order: LiveOrder, versions: dict[str, str]) -> Path:
 
 def check(order: LiveOrder) -> None:
     """Check the target, and that what must be there for `--resume` is there. Raises UsageError."""
-    open_checked(order.target)
+    if open_checked(order.target).side is not Side.RESPONDER:
+        raise UsageError(
+            f"{order.target} is an initiator",
+            step="fuzz live",
+            hint="live campaigns need a target that accepts sessions",
+        )
     if order.resume and not (order.folder / ORACLE / campaigns.MANIFEST).exists():
         raise UsageError(
             f"there is no campaign in {order.folder / ORACLE}", step="--resume", hint="begin it without --resume"

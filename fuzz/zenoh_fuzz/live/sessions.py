@@ -34,6 +34,7 @@ from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.targets.habits import habits_of
 from zenoh_harness.targets.target import NodeInstance
 
 from .acts import GREETED, LIVE, Act
@@ -78,6 +79,9 @@ class OurSessions:
         if us is None or not us.is_live:
             us = self.live[link] = self._open(link, role or self.role)
             self.odd.discard(link)
+            self.finals = {
+                (name, request) for name, request in self.finals if name != link
+            }  # a new session counts ids anew
         return us
 
     def _wire(self, link: str) -> LinkWire:
@@ -208,13 +212,22 @@ class Bystanders:
     PREFIX: Final = "zconform/bystander/"
     FIRST, SECOND = "Bystander", "Beside"
 
-    def __init__(self, sessions: OurSessions) -> None:
-        self.sessions = sessions
+    def __init__(self, sessions: OurSessions, *, routed: bool = True) -> None:
+        """`routed`: whether the target passes on between sessions."""
+        self.sessions, self.routed = sessions, routed
         self._payloads = count(1)
         self._first_zid = b""
 
     def look(self, keys: frozenset[str] = frozenset()) -> str:
-        """Exercise them, over all channels and on `keys`; return what does not work, or nothing."""
+        """Exercise them, over all channels and on `keys`; return what does not work, or nothing.
+
+        A node that routes nothing owes a bystander only answers, and one with a single session not even a session.
+        """
+        node = self.sessions.node
+        if 1 in (node.profile.sessions, habits_of(node).sessions):
+            return ""
+        if not self.routed:
+            return self._alone()
         try:
             first, second = (self.sessions.session(name, role=WhatAmI.CLIENT) for name in (self.FIRST, self.SECOND))
         except (Deviation, CannotConnect) as why:
@@ -231,6 +244,13 @@ class Bystanders:
         for name, entity in entities:
             first.declare(USubscriber(id=entity, exts=undeclared_key(_key(name))))
         return cause
+
+    def _alone(self) -> str:
+        try:
+            self.sessions.session(self.FIRST, role=WhatAmI.CLIENT)
+        except (Deviation, CannotConnect) as why:
+            return f"no new session: {without_numbers(str(why))}"
+        return "" if self.sessions.fence(self.FIRST) else "a bystander's query is not finished"
 
     def _publish(self, second: Dialogue, key: str, keys: frozenset[str]) -> str:
         due: dict[bytes, str] = {}

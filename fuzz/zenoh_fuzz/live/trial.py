@@ -19,7 +19,7 @@ from zenoh_harness.errors import CannotConnect
 from zenoh_harness.programs.processes import Usage
 from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.run.node.health import Budget, Health, check, death, learn, wrote
-from zenoh_harness.targets.target import NodeInstance, NodeTarget
+from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 
 from .acts import LIVE, Act, Input, is_lawful, rides, runs_of
 from .sessions import Bystanders, OurSessions
@@ -83,6 +83,8 @@ class Trial:
         self._ended_cpu = self._node_cpu = 0.0
         self._budget = Budget(calm=0.0)
         self._first: Usage | None = None
+        self._enough: Grade | None = None
+        """What the target could do at its first start: what it never did is not missed."""
 
     @property
     def fences_ride(self) -> bool:
@@ -97,7 +99,8 @@ class Trial:
             self.starts += 1
             learnt = learn(self._node)
             panics = frozenset(sign.cause for sign in self._node.vitals().signs)
-            self._budget = Budget(calm=learnt.calm, panics=panics)
+            self._enough = self._enough if self._enough is not None else check(self._node).grade
+            self._budget = Budget(calm=learnt.calm, enough=self._enough, panics=panics)
             self._first = None
         return self._node
 
@@ -125,7 +128,7 @@ class Trial:
         sessions = OurSessions(self.node, self.role, lambda: self._panic() is not None)
         if self.hurried:
             sessions.patience = min(sessions.patience, self._budget.slow)
-        bystanders = Bystanders(sessions)
+        bystanders = Bystanders(sessions, routed=self._budget.enough >= Grade.FUNCTIONAL and self.node.role == "router")
         cause = bystanders.look()
         for one in inputs if not cause else ():
             outcome.performed += 1
