@@ -206,6 +206,18 @@ class OurSessions:
         self.live.clear()
 
 
+def is_router(node: NodeInstance) -> bool:
+    """Return whether a node says in its INIT that it is a router: no other node must pass on what one session sends to another."""
+    sessions = OurSessions(node)
+    try:
+        heard = sessions.session("a").heard
+        return any(seen.kind == "init" and seen.message.whatami is WhatAmI.ROUTER for seen in heard)
+    except (Deviation, CannotConnect):
+        return False
+    finally:
+        sessions.leave()
+
+
 class Bystanders:
     """Two sessions that do nothing odd: what one publishes and asks must reach the other, whatever others send."""
 

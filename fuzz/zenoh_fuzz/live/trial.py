@@ -22,7 +22,7 @@ from zenoh_harness.run.node.health import Budget, Health, check, death, learn, w
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 
 from .acts import LIVE, Act, Input, is_lawful, rides, runs_of
-from .sessions import Bystanders, OurSessions
+from .sessions import Bystanders, OurSessions, is_router
 
 GROWN: Final = Usage(memory=512 << 20, threads=64, descriptors=128, processes=8)
 """What a target may hold more than at first, once all sessions have ended."""
@@ -99,7 +99,8 @@ class Trial:
             self.starts += 1
             learnt = learn(self._node)
             panics = frozenset(sign.cause for sign in self._node.vitals().signs)
-            self._enough = self._enough if self._enough is not None else check(self._node).grade
+            if self._enough is None:
+                self._enough = check(self._node).grade if is_router(self._node) else Grade.HANDSHAKE
             self._budget = Budget(calm=learnt.calm, enough=self._enough, panics=panics)
             self._first = None
         return self._node
