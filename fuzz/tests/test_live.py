@@ -132,6 +132,7 @@ def test_numbers_inside_a_spliced_part_are_not_lawful() -> None:
 
     assert is_lawful((act,))
     assert not is_lawful((replace(act, segments=Segments([*act.segments, spliced])),))
+    assert not is_lawful((replace(act, segments=act.segments.swap("frame.sn", "frame.messages[0].push.key.scope")),))
 
 
 def test_a_new_session_counts_its_ids_anew(trial: Trial) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Final
 
 from zenoh_conformance.messages import Frame, KeepAlive, sane
@@ -138,9 +138,14 @@ def _is_lawful(act: Act) -> bool:
         return False
     # A part of another message may hold whole FRAMEs with numbers and keys of their own, in one segment.
     traced = trace_batch(batch)
-    numbers = [sum(one.note == NEXT for one in segments) for segments in (act.segments, traced)]
-    rightly = numbers[0] == numbers[1] and all(map(_names_rightly, traced))
+    rightly = _places_of_numbers(act.segments) == _places_of_numbers(traced) and all(map(_names_rightly, traced))
     return rightly and not inputs.remarks(inputs.BATCH, batch)
+
+
+def _places_of_numbers(segments: Segments) -> list[int]:
+    """Return where the numbers that are counted when an act runs stand, in bytes without them."""
+    ends = accumulate(len(one.data) for one in segments)
+    return [end for one, end in zip(segments, ends, strict=True) if one.note == NEXT]
 
 
 def _names_rightly(one: Segment) -> bool:
