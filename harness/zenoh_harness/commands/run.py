@@ -135,11 +135,9 @@ def command(
     Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 harness or target failed, 4 nothing was judged.
     """
     only, keep = ((debug,), True) if debug else (only, keep)
-    own = OwnVectors.read(folder)
-    selection = checked_selection(only, shard, own)
+    selection, own = checked_selection(only, shard, folder)
     seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" and not debug else inf
-    exports.check()
-    check_folders(out)
+    check_outputs(exports, out)
     wanted = [find_checked(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
     check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only), resume=resume, calm=calm)
@@ -171,11 +169,18 @@ def command(
     return keep_running(shell, kept, with_broken(shell, own, finish_runs(shell, ran)))
 
 
-def checked_selection(only: tuple[str, ...], shard: str | None, own: OwnVectors) -> Selection:
-    """Return the checks that --only and --shard select. Raises UsageError for a pattern that matches nothing."""
+def check_outputs(exports: Exports, out: Path) -> None:
+    """Raise UsageError if a file of the exports, or the folder, cannot be written."""
+    exports.check()
+    check_folders(out)
+
+
+def checked_selection(only: tuple[str, ...], shard: str | None, folder: Path | None) -> tuple[Selection, OwnVectors]:
+    """Return what --only and --shard select, and the vectors of the folder. Raises UsageError for a pattern without a match."""
+    own = OwnVectors.read(folder)
     selection = Selection(only, Shard.read(shard) if shard else None)
     selection.check((*own.names, *every_name()))
-    return selection
+    return selection, own
 
 
 def with_broken(shell: Shell, own: OwnVectors, code: int) -> int:

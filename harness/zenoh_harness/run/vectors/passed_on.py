@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from zenoh_conformance.messages import Declare, Push, ResponseFinal
 from zenoh_conformance.reading.names import Names
@@ -12,6 +12,12 @@ from zenoh_conformance.talking import Dialogue
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import SURVIVOR, answer_for_fault, answer_for_reading, difference
 from zenoh_harness.run.vectors.standing import VectorInSession
+
+ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
+"""What a node does that forwards publications."""
+
+QUERIED: Final = frozenset({"DQueryable", "Response", "ResponseFinal"})
+"""What a node does that passes on queries."""
 
 PassedOn = tuple[Any, str | None]
 """A message that was passed on, with its whole key."""

@@ -59,7 +59,7 @@ from zenoh_harness.run.vectors.effects import (
 )
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, SessionEndedError, exchange_of
 from zenoh_harness.run.vectors.handshakes import answer_in_handshake, answer_to_close
-from zenoh_harness.run.vectors.passed_on import PassedOn, Sessions, is_beyond, is_final, pair_passed_on
+from zenoh_harness.run.vectors.passed_on import QUERIED, ROUTED, PassedOn, Sessions, is_beyond, is_final, pair_passed_on
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
 
@@ -73,12 +73,6 @@ COMPLETE: Final = Exts((QueryableInfo(value=1),))
 
 QUIET_EXTENSIONS: Final = frozenset({"QoS", "Timestamp", "Unknown"})
 """Extensions of REQUEST with which a node has to pass it on; with another one it may end the query itself."""
-
-ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
-"""What a node does that forwards publications."""
-
-QUERIED: Final = frozenset({"DQueryable", "Response", "ResponseFinal"})
-"""What a node does that passes on queries."""
 
 
 class _NoSessionError(Exception):
