@@ -30,7 +30,7 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Party, Scene, one_more, parties
 
-from .manners import dressed
+from .manners import put_with_extras
 from .modelled import Known, judged, unless_known
 from .querying import KEYS, essence, meets
 
@@ -186,7 +186,7 @@ class Declaring(RuleBasedStateMachine):
         """A publication comes to each session with a subscriber that it meets, once, and to no other."""
         self.count += 1
         payload = self.publisher.us.zid + self.count.to_bytes(2, "big")
-        said = dressed(payload, self.count)
+        said = put_with_extras(payload, self.count)
         self.publisher.puts(key, body=said)
         self.publisher.settles()
         for who in self.declarers:

@@ -46,7 +46,7 @@ terms = st.sampled_from(tuple(FIELDS[str(each)] for each in TERMS.values))
 """What an InitSyn has otherwise."""
 
 
-def dressed(payload: bytes, number: int) -> Put:
+def put_with_extras(payload: bytes, number: int) -> Put:
     """A value with what that number says goes with it."""
     encoding, attachment = DRESSES[number % len(DRESSES)]
     beside: Exts[Any] = Exts(() if attachment is None else (PutAttachment(payload=attachment),))
@@ -58,7 +58,7 @@ def qos_of(v: Variation) -> QoS:
     return QoS(value=0x08 | v.number(LANE) | 0x10 * v.number(EXPRESS))
 
 
-def sized(v: Variation, mark: int) -> bytes:
+def payload_of_size(v: Variation, mark: int) -> bytes:
     """A payload of the drawn size, or of the bytes that its mark takes."""
     size = max(MARK, v.number(SIZE))
     return mark.to_bytes(MARK, "big") + (PATTERN * (size // len(PATTERN) + 1))[: size - MARK]

@@ -40,7 +40,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Asked, Party, Scene, one_more, parties_of, told
 from zenoh_conformance.wire import Exts
 
-from .manners import MARK, manners, qos_of, say_drawn, sized, terms
+from .manners import MARK, manners, payload_of_size, qos_of, say_drawn, terms
 from .modelled import Known, judged, unless_known
 
 REQUIREMENT = "query/query-complete-on-finals"
@@ -71,7 +71,7 @@ modes = st.sampled_from((ConsolidationMode.NONE, None, ConsolidationMode.MONOTON
 
 def answer_of(who: Party, v: Variation, how: str, mark: int) -> Reply | Err:
     """An answer of a kind with the drawn bytes, marked; in full dress, unless they are an attachment."""
-    payload = sized(v, mark)
+    payload = payload_of_size(v, mark)
     if how == "del":
         deletion = who.full_dress.delete()
         others = [ext for ext in deletion.exts if not isinstance(ext, DelAttachment)]
@@ -210,7 +210,7 @@ class Querying(RuleBasedStateMachine):
 
     def said(self, querier: Party, key: str, whom: Target | None, mode: int | None, v: Variation) -> Asked:
         """A query as it was drawn."""
-        payload, few = sized(v, self.count), not v.number(SIZE)
+        payload, few = payload_of_size(v, self.count), not v.number(SIZE)
         carrier: Any = QueryAttachment if v[CARRIED] != CARRIED.default else partial(QueryBody, encoding=Encoding(0))
         exts = querier.full_dress.query() if few else (carrier(payload=payload),)
         query = Query(consolidation=mode, parameters=str(self.count), exts=Exts(exts))

@@ -83,7 +83,7 @@ class AloneResults:
     slow: Unhealthy | None
     lost: list[Unhealthy]
 
-    def joined(self, *others: AloneResults) -> AloneResults:
+    def with_those_of(self, *others: AloneResults) -> AloneResults:
         """These and those of other instances."""
         every = (self, *others)
         for other in others:

@@ -124,7 +124,7 @@ class ProfileRun:
                 of_alone = self._apart(alone, can)
         finally:
             beside.lifecycle.stop()
-        return of_alone.joined(*of_long)
+        return of_alone.with_those_of(*of_long)
 
     def _apart(self, items: Sequence[Item], can: Ability) -> AloneResults:
         controls = Controls(self.cases, self.ground)
@@ -243,12 +243,12 @@ class ProfileRun:
         if self.allowance.over():
             yield from left_out(items, self.allowance)
             return
-        group, known = instances.first, self._known_deviations()
-        silent = {name for name, causes in known.items() if any(SILENCE in cause for cause in causes)}
+        group = instances.first
+        beside = group.jobs > 1 and not group.fresh
+        silent = self._left_unanswered if beside else frozenset()
         timed = [
-            item for item in items
-            if group.jobs > 1 and not group.fresh and (waits(item) or (item.case.requirement in silent and _can_wait(item)))
-        ]  # fmt: skip
+            item for item in items if beside and (waits(item) or (_can_wait(item) and item.case.requirement in silent))
+        ]
         alone = [item for item in items if item.case.alone or (self.fork is not None and _is_long(item))]
         others = [item for item in items if item not in timed and item not in alone]
         if instances.several:
@@ -263,6 +263,12 @@ class ProfileRun:
             waiting.show_again()
         yield from waiting.decisions()
         yield from self._of_alone(group, alone)
+
+    @property
+    def _left_unanswered(self) -> frozenset[str]:
+        """The requirements from which the target is known to deviate by silence."""
+        known = self._known_deviations()
+        return frozenset(name for name, causes in known.items() if any(SILENCE in cause for cause in causes))
 
     def _shared(self, group: Group, alone: Sequence[Item]) -> AloneTask:
         can = Ability(group.conditions().facts)
