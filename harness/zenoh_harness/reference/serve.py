@@ -66,6 +66,8 @@ class Server:
         self.exit_code = 0
         """The exit code with which the program must end."""
         self._listener: socket.socket | None = None
+        self._to_do: deque[Action] = deque()
+        self._doing = False
         self._utterances = count()
 
     def listen(self, host: str, port: int) -> int:
@@ -166,22 +168,32 @@ class Server:
         self.do(self.node.disconnected(peer.name, time.monotonic()))
 
     def do(self, actions: list[Action]) -> None:
-        """Carry out actions of the node, with the delays and the sizes of its habits."""
-        habits = self.node.habits
-        for action in actions:
-            peer = self.peers.get(action.link)
-            if peer is None or peer.ending:
-                continue
-            due = time.monotonic() + habits.late(next(self._utterances))
-            peer.late += [Utterance(due, piece) for piece in (habits.cut(action.data) if action.data else ())]
-            peer.waiting += len(action.data)
-            if action.end:
-                peer.ending = True
-                peer.late.append(Utterance(due, b"", end=True, reset=action.reset))
-            self.utter(peer)
-            if peer.waiting > MOST_UNSENT and peer.name in self.peers:
-                print(f"{peer.name} is reset: more than {MOST_UNSENT >> 20} MiB wait for its far side", file=sys.stderr)
-                self.lose(peer, reset=True)
+        """Carry out actions of the node in their order: what follows from a link that is lost meanwhile comes after them."""
+        self._to_do.extend(actions)
+        if self._doing:
+            return
+        self._doing = True
+        try:
+            while self._to_do:
+                self.carry_out(self._to_do.popleft())
+        finally:
+            self._doing = False
+
+    def carry_out(self, action: Action) -> None:
+        """Write, or end a link, with the delays and the sizes of the node's habits."""
+        habits, peer = self.node.habits, self.peers.get(action.link)
+        if peer is None or peer.ending:
+            return
+        due = time.monotonic() + habits.late(next(self._utterances))
+        peer.late += [Utterance(due, piece) for piece in (habits.cut(action.data) if action.data else ())]
+        peer.waiting += len(action.data)
+        if action.end:
+            peer.ending = True
+            peer.late.append(Utterance(due, b"", end=True, reset=action.reset))
+        self.utter(peer)
+        if peer.waiting > MOST_UNSENT and peer.name in self.peers:
+            print(f"{peer.name} is reset: more than {MOST_UNSENT >> 20} MiB wait for its far side", file=sys.stderr)
+            self.lose(peer, reset=True)
 
     def utter(self, peer: Peer) -> None:
         """Do the writes that are due, one after the other."""
