@@ -102,7 +102,7 @@ class Runner:
 
         def is_red(trial: Row) -> bool:
             nonlocal least
-            found = self.run(trial) if self.seconds < until else None
+            found = self._once(trial) if self.seconds < until else None
             same = found is not None and found.requirement == finding.requirement and found.reached
             least = found if same and found is not None else least
             return same

@@ -57,7 +57,7 @@ def is_final(heard: Heard, interest: int) -> bool:
 
 
 def waits_for(scene: Scene, watcher: Party, kind: str, key: str, *, step: str = "") -> Any:
-    """The DECLARE of that kind and key, and none of what was declared beside it.
+    """The DECLARE of that kind and key, and none of what was declared beside it, unless who asks nothing is told, too.
 
     Without a step its loss is filed under the rule that it comes.
     """
@@ -69,8 +69,7 @@ def waits_for(scene: Scene, watcher: Party, kind: str, key: str, *, step: str = 
             step=step or "declared",
             what=name,
         ).message
-    if watcher.told_beside(DECLARED[kind]):
-        answers_alone(scene, watcher, kind)
+    if watcher.told_beside(DECLARED[kind]) and not tells_who_asks_nothing(scene, watcher, kind):
         with watcher.us.about("interests/restricted-to-key"):
             watcher.us.deviate(expected=f"no {name} of another key", got=name, step="beside it")
     return told
@@ -97,13 +96,13 @@ def expect_keys(
     )
 
 
-def answers_alone(scene: Scene, watcher: Party, kind: str = "subscriber") -> None:
+def answers_alone(scene: Scene, watcher: Party) -> None:
     """Deviate before the case's point if sessions without any interest are told of declarations, too.
 
     Then what the watcher was told need not answer its interest.
     """
     watcher.us.require(
-        not tells_who_asks_nothing(scene, watcher, kind), expected="declarations in answer to an interest",
+        not tells_who_asks_nothing(scene, watcher), expected="declarations in answer to an interest",
         got="one that nobody asked for", step=f"{NOT_REACHED}: who asks nothing",
     )  # fmt: skip
 
