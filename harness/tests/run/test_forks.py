@@ -5,8 +5,11 @@ import signal
 import threading
 
 import pytest
-from run_fakes import World
+from run_fakes import REQUIREMENT, World
 
+from zenoh_conformance.cases.case import Case
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.variation import Dimension
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import TargetError
@@ -64,6 +67,57 @@ def test_cases_that_must_be_alone_are_judged_in_the_copy(tmp_path):
     assert verdicts["fake/plain"] == "fail"
     assert (verdicts["fake/alone"], verdicts["fake/red"]) == ("pass", "fail")
     assert not ran.footer.pending
+
+
+def meeting(barrier):
+    """An act that deviates unless another one is under way at the same time, in the same process."""
+
+    def act(_times, _world):
+        try:
+            barrier.wait()
+        except threading.BrokenBarrierError:
+            return "alone"
+        return None
+
+    return act
+
+
+def test_profiles_whose_cases_wait_are_judged_at_the_same_time(tmp_path):
+    made = World(tmp_path, profiles=("default", OTHER, "low-latency"))
+    made.target.can_run_beside = True
+    barrier = threading.Barrier(2, timeout=20)
+    made.case("first")
+    made.case("waits", meeting(barrier), profile=OTHER, timed=True)
+    made.case("waits-too", meeting(barrier), profile="low-latency", timed=True)
+
+    _, verdicts = judged(made)
+
+    assert (verdicts["fake/waits"], verdicts["fake/waits-too"]) == ("pass", "pass")
+
+
+LANE = Dimension.of("lane", "in lane {}", 5, 1)
+
+
+def test_a_case_in_many_circumstances_goes_on_beside_those_that_must_be_alone(tmp_path):
+    made, barrier = world(tmp_path), threading.Barrier(2, timeout=20)
+    made.case("plain")
+    made.case("alone", meeting(barrier), alone=True)
+    meet = meeting(barrier)
+
+    def varied(scene, _variation):
+        if barrier.broken or meet(0, made):
+            raise Deviation(Finding(requirement=REQUIREMENT, sender=Side.RESPONDER, why="alone"))
+
+    made.cases.append(
+        Case(
+            id="fake/long", requirement=REQUIREMENT, function=varied, about="long", role=Side.RESPONDER, varies=(LANE,)
+        )
+    )
+    made.case("alone-too", meeting(barrier), alone=True)
+
+    _, verdicts = judged(made)
+
+    assert (verdicts["fake/alone"], verdicts["fake/alone-too"], verdicts["fake/long"]) == ("pass", "pass", "pass")
 
 
 def test_the_vectors_are_played_in_the_copy(tmp_path):

@@ -397,18 +397,9 @@ class Player:
         return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
 
     def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
-        """A step of a handshake, or the end of a session: wrong is what is wrong twice in a row, right what is right so often after it.
-
-        Vectors hold their ZenohIDs: a node may still be busy with the session of the vector before.
-        """
+        """A step of a handshake, or the end of a session; one that is wrong is played twice."""
         answer = self._play_on_link(one)
-        if not answer.verdict.is_wrong:
-            return answer
-        again = self._play_on_link(one)
-        if again.verdict.is_wrong:
-            return again
-        third = self._play_on_link(one)
-        return second_answer(answer, again) if third.verdict.is_wrong else third
+        return second_answer(answer, self._play_on_link(one)) if answer.verdict.is_wrong else answer
 
     def _play_on_link(self, one: VectorInSession) -> VectorAnswer:
         if one.family is Family.CLOSE:
