@@ -97,19 +97,23 @@ class Runner:
         return None
 
     def shrunk(self, row: Row, finding: Finding, until: float) -> Finding:
-        """The finding in the fewest circumstances that show it, named in its cause."""
-        least = finding
+        """The finding in the fewest circumstances that show it, named in its cause: found in brief waits, confirmed in whole ones."""
 
         def is_red(trial: Row) -> bool:
-            nonlocal least
-            found = self._once(trial) if self.seconds < until else None
-            same = found is not None and found.requirement == finding.requirement and found.reached
-            least = found if same and found is not None else least
-            return same
+            return self.seconds < until and self._shows(trial, finding) is not None
 
-        row = fewest(self.dimensions, row, is_red)
+        self.scene.brief, before = True, self.scene.brief
+        few = fewest(self.dimensions, row, is_red)
+        self.scene.brief = before
+        if few != row and (confirmed := self._shows(few, finding)) is not None:
+            row, finding = few, confirmed
         if row in self.held:
-            return replace(least, why=f"{least.saying}, {AFTER_OTHERS}")
+            return replace(finding, why=f"{finding.saying}, {AFTER_OTHERS}")
         words = describe(self.dimensions, row)
-        why = f"{least.saying}, {words}" if words else least.why
-        return replace(least, why=why, circumstances=odd_of(self.dimensions, row))
+        why = f"{finding.saying}, {words}" if words else finding.why
+        return replace(finding, why=why, circumstances=odd_of(self.dimensions, row))
+
+    def _shows(self, row: Row, finding: Finding) -> Finding | None:
+        """One row; what deviates, where it is what deviated before."""
+        found = self._once(row)
+        return found if found is not None and found.reached and found.requirement == finding.requirement else None

@@ -206,10 +206,13 @@ def coverage_of(dimensions: Dimensions, depth: str) -> PairCoverage:
 
 
 def fewest(dimensions: Dimensions, row: Row, is_red: Callable[[Row], bool]) -> Row:
-    """The row with as many defaults as keep it red, each dimension on its own, until nothing changes.
+    """The row with as many defaults as keep it red: all of them, else each dimension on its own, until nothing changes.
 
     Of an ordered dimension it is the least value that does.
     """
+    defaults = tuple(dimension.default for dimension in dimensions)
+    if row != defaults and is_red(defaults):
+        return defaults
     before: Row = ()
     while row != before:
         before = row

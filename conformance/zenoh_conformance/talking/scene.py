@@ -85,6 +85,9 @@ class Agent(Protocol):
 class Scene(Protocol):
     """One case's stage: any number of dialogues with the target, opened to a responder or accepted from an initiator."""
 
+    brief: bool
+    """Whether no answer is waited for long in the dialogues to come, because nothing rests on it."""
+
     @property
     def role(self) -> Side:
         """What the target is."""

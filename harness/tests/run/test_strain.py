@@ -37,9 +37,9 @@ def strained(monkeypatch: pytest.MonkeyPatch, times: float = MOST_STRAIN) -> Non
 class Here(MemoryScene):
     """A scene in memory that is as patient as one on this machine."""
 
-    def __init__(self, *text: Any, **more: Any) -> None:
-        super().__init__(*text, **more)
-        self.unit *= strain()
+    @property
+    def unit(self) -> float:
+        return super().unit * strain()
 
     def fact(self, name: str, default: Any = None) -> Any:
         return strain() if name == "strain" else super().fact(name, default)

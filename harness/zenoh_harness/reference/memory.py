@@ -30,6 +30,8 @@ from .credentials import open_session
 
 UNIT = 1.0
 """Simulated seconds within which the node answers."""
+BRIEF_UNIT = 0.1
+"""The same where nothing rests on the answer."""
 STEP = 0.25
 """The most simulated seconds by which the clock advances at a time while nothing can be read."""
 SETTLE = 3.0
@@ -259,7 +261,7 @@ class MemoryScene:
         self.requirement, self.role, self.profile, self._seed = requirement, role, profile, seed
         self._starts = 0
         self._node = node
-        self.unit = max(UNIT, ANSWERS * (node.habits.answers_after + node.habits.jitter))
+        self.brief = False
         self.world = MemoryWorld(self._started)
         self.dialogues: list[Dialogue] = []
         self.budget = ReadBudget()
@@ -275,6 +277,12 @@ class MemoryScene:
         if self._node.habits.new_zid:
             config = replace(config, zid=sha256(f"start {self._starts}".encode()).digest()[:8])
         return self._node(config)
+
+    @property
+    def unit(self) -> float:
+        """Seconds, of its own clock, within which the node answers."""
+        habits = self._node.habits
+        return max(BRIEF_UNIT if self.brief else UNIT, ANSWERS * (habits.answers_after + habits.jitter))
 
     @property
     def conversation(self) -> Conversation:

@@ -180,7 +180,7 @@ class Stage:
         silences: Silences | None = None,
     ) -> None:
         """`brief`: whether no answer is waited for long, because nothing rests on it; `silences`: what the target never says."""
-        self._node, self._pause, self._brief = node, pause, brief
+        self._node, self._pause, self.brief = node, pause, brief
         self.requirement, self._label, self._seed = requirement, label, seed
         self._facts = facts or Facts()
         self._habits = habits_of(node)
@@ -189,7 +189,7 @@ class Stage:
         )
         self._stop = stop or Flag()
         self._floor = floor
-        self._unit, self._strain = self._habits.brief_unit if brief else self._habits.unit, strain()
+        self._units, self._strain = (self._habits.unit, self._habits.brief_unit), strain()
         self._recorder = Recorder()
         self._names: Counter[str] = Counter()
         self._zids = 0
@@ -209,7 +209,7 @@ class Stage:
     @property
     def unit(self) -> float:
         """One unit of patience in seconds."""
-        return self._unit
+        return self._units[self.brief]
 
     @property
     def profile(self) -> str:
@@ -301,7 +301,7 @@ class Stage:
         self.dialogues.append(dialogue)
         dialogue.beside_us = self.dialogues
         dialogue.budget, dialogue.silences = self.budget, self.silences
-        if self._brief:
+        if self.brief:
             dialogue.fencing = replace(dialogue.fencing, quiet=min(dialogue.fencing.quiet, GLANCE))
         return dialogue
 
@@ -338,7 +338,7 @@ class Stage:
             stop=self._stop,
             floor=self._floor,
             pause=self._pause,
-            brief=self._brief,
+            brief=self.brief,
             silences=self.silences,
         )
 
