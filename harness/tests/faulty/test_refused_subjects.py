@@ -103,17 +103,21 @@ def turns_away(subject: Any, *, refuses: bool) -> type[Reference]:
 
 
 def findings(subject: Subject, *, refuses: bool) -> list[tuple[Case, Finding]]:
-    """What deviates on the node, in the cases that say the subject."""
+    """What deviates on the node in the cases that say the subject, up to the first that came to its point."""
     node = turns_away(subject[1], refuses=refuses)
-    who = sorted(speakers()[subject], key=lambda each: each[0].id)[:MOST]
-    return [(case, each) for case, parameters in who for each in provoke(case, parameters, node)[0][:1]]
+    found = []
+    for case, parameters in sorted(speakers()[subject], key=lambda each: each[0].id)[:MOST]:
+        found += [(case, each) for each in provoke(case, parameters, node)[0][:1]]
+        if found and found[-1][1].reached:
+            break
+    return found
 
 
 def unjudged(*, refuses: bool) -> Iterator[str]:
     """Subjects that no case is red for, although some case did not come to its point."""
     for subject in speakers():
         found = findings(subject, refuses=refuses)
-        if found and not any(finding.reached for _, finding in found):
+        if found and not found[-1][1].reached:
             yield f"{subject[0].value} {subject[1]}: {sorted({case.id for case, _ in found})[:3]}"
 
 

@@ -117,11 +117,13 @@ def test_twenty_runs_stand_in_a_file_and_the_rest_in_the_next(repository):
     assert [len(document["runs"]) for document in documents] == [20, 20, 5]
 
 
-def test_a_run_of_more_results_than_a_host_stores_keeps_the_gravest(repository):
-    many = [judgement(requirement=f"x/{number}") for number in range(LIMITS["shown"] + 10)]
+def test_a_run_of_more_results_than_a_host_stores_keeps_the_gravest(repository, monkeypatch):
+    assert code_scanning.MOST_RESULTS == LIMITS["shown"]
+    monkeypatch.setattr(code_scanning, "MOST_RESULTS", 50)
+    many = [judgement(requirement=f"x/{number}") for number in range(50 + 10)]
     (document,) = written(repository, scan_of(repository, *many, judgement(Verdict.CRASH, check="x/last")))
     (run,) = document["runs"]
-    assert len(run["results"]) == LIMITS["shown"]
+    assert len(run["results"]) == 50
     assert run["results"][0]["message"]["text"].startswith("crash")
     assert run["properties"]["leftOut"] == 11
 

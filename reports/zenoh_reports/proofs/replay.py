@@ -143,7 +143,7 @@ class TapeScene:
 
         `facts`: what was known of the target.
         """
-        self.unit = unit
+        self.unit, self.brief = unit, False
         self._facts = facts or {}
         self.guessed: set[str] = set()
         """Facts that the check used and that were not recorded."""
