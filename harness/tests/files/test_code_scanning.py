@@ -118,7 +118,7 @@ def test_twenty_runs_stand_in_a_file_and_the_rest_in_the_next(repository):
 
 
 def test_a_run_of_more_results_than_a_host_stores_keeps_the_gravest(repository, monkeypatch):
-    assert code_scanning.MOST_RESULTS == LIMITS["shown"]
+    assert LIMITS["shown"] == code_scanning.MOST_RESULTS
     monkeypatch.setattr(code_scanning, "MOST_RESULTS", 50)
     many = [judgement(requirement=f"x/{number}") for number in range(50 + 10)]
     (document,) = written(repository, scan_of(repository, *many, judgement(Verdict.CRASH, check="x/last")))
