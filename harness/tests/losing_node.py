@@ -1,4 +1,4 @@
-"""The reference, but for what it loses: `losing_node.py PORT EVERY`.
+"""The reference, but for what it loses: `losing_node.py PORT EVERY [comes]`; with `comes` it connects to the port, and else listens.
 
 Of the queries that come first in a session, as in the segment of our OPEN, it loses one in EVERY, and goes on.
 """
@@ -8,7 +8,7 @@ import sys
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.serve import Server
 
-EVERY = int(sys.argv[2])
+EVERY, COMES = int(sys.argv[2]), sys.argv[3:] == ["comes"]
 
 
 class Losing(Reference):
@@ -30,5 +30,9 @@ class Losing(Reference):
 
 
 server = Server(Losing(Config()))
-server.listen("127.0.0.1", int(sys.argv[1]))
-server.serve()
+address = "127.0.0.1", int(sys.argv[1])
+if COMES:
+    server.serve(address)
+else:
+    server.listen(*address)
+    server.serve()

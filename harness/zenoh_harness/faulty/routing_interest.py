@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count, islice
 
-from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, UKeyExpr
+from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, DSubscriber, UKeyExpr, sane
 from zenoh_conformance.wire import NO_EXTS
 from zenoh_harness.reference import Reference, after, before
-from zenoh_harness.reference.declaring import ASKED, UNDECLARE, declare
+from zenoh_harness.reference.declaring import ASKED, UNDECLARE, declare, whole
 
 from . import fault, faulty
 
@@ -141,6 +141,18 @@ fault(
         f"{SNAPSHOTS}/a-snapshot-ends",
     ),
     also={"*": "no snapshot has the id of its interest"},
+)
+fault(
+    "introduces-itself-to-peers-under-id-0",
+    "Tells a peer unasked of a subscriber of its own, as an answer to an interest with id 0.",
+    on_live=after(
+        lambda node, link: (
+            node.say(link, declare(DSubscriber(id=0xFFF0, key=whole("introduced")), 0))
+            if link.theirs.whatami == sane.PEER
+            else None
+        )
+    ),
+    caught_by="law/interest-id-is-known",
 )
 fault(
     "ends-no-snapshot",
