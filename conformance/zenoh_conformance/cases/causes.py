@@ -19,7 +19,7 @@ from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
 
 from .case import all_cases
 from .controls import BASIC, words_of
-from .losses import A_SESSION, FORWARDED, OF_A_QUERY, is_field, is_loss, kind_awaited
+from .losses import A_SESSION, FORWARDED, OF_A_QUERY, is_field, is_loss, kind_awaited, lost_message
 
 PLAIN: Final = tuple(check for checks in BASIC.values() for check in checks)
 """The checks of a plain session."""
@@ -79,7 +79,7 @@ def _traits(one: Judgement) -> Iterator[Trait]:
     was = found(one)
     yield "requirement", one.key.requirement
     yield from (("vector", name) for name in vectors_of(one))
-    if one.verdict is Verdict.FLAKY and is_loss(was) and was.get("expected") in (*OF_A_QUERY, A_SESSION):
+    if one.verdict is Verdict.FLAKY and is_loss(was) and lost_message(was) in (*OF_A_QUERY, A_SESSION):
         yield ("at times",)
     if is_loss(was):
         yield "lost in", one.key.check, str(was["got"])
@@ -183,6 +183,8 @@ def _by_one_message(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement
     for one in judgements:
         for beside in one.details.get("laws_beside", ()):
             for law in laws[one.key.role, one.key.profile, beside]:
+                if one.verdict is Verdict.FLAKY and law.verdict is not Verdict.FLAKY:
+                    continue  # what is lost once in a while is not lost by what is wrong each time
                 is_unread = beside == WhatIsSaidDecodes.id and is_loss(found(one))
                 if is_unread or _is_told_by(found(one), str(found(law).get("path", ""))):
                     yield law, one

@@ -18,7 +18,7 @@ from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
 
 from .case import all_cases
 from .causes import CHOICE, PLAIN, by_cause, found, is_own, vectors_of
-from .losses import A_SESSION, OF_A_QUERY, is_field, is_loss
+from .losses import A_SESSION, OF_A_QUERY, is_field, is_loss, lost_message
 
 _STAGES: Final = (("stage init", "init."), ("stage open", "open."))
 """How the step or the field of a finding begins, by stage of the handshake."""
@@ -132,7 +132,7 @@ COMES: Final[Mapping[str, str]] = {
 
 def _lost_at_times(judgements: Sequence[Judgement]) -> str:
     """The one message that all of these missed, some of them not each time; empty if there is no such message."""
-    missed = {str(found(one).get("expected", "")) if is_loss(found(one)) else "" for one in judgements} - {A_SESSION}
+    missed = {lost_message(found(one)) if is_loss(found(one)) else "" for one in judgements} - {A_SESSION}
     if not missed or not any(one.verdict is Verdict.FLAKY for one in judgements):
         return ""
     if missed <= {*OF_A_QUERY}:

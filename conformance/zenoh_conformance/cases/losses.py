@@ -15,6 +15,8 @@ OF_A_QUERY: Final = ("ResponseFinal", "Response", "Request")
 """What does not come, or is not passed on, where a query is lost."""
 A_SESSION: Final = "a session"
 """What is missed where either a handshake or the query that shows its session to work is lost."""
+_A_LIVE_SESSION: Final = "a session that works"
+"""How what is expected begins where an open session is asked to end a query."""
 FORWARDED: Final = frozenset(row.chain.partition(".")[0] for row in ROWS)
 """The kinds of messages that carry what an application said."""
 
@@ -38,6 +40,12 @@ def is_loss(was: Finding) -> bool:
     if got == "silence" or _FEWER.match(got):
         return True
     return got.startswith(_LOSSES) and not is_field(str(was.get("path", "")))
+
+
+def lost_message(was: Finding) -> str:
+    """What a finding that is a loss missed: of a session that falls silent when it is asked, the end of the query."""
+    expected = str(was.get("expected", ""))
+    return OF_A_QUERY[0] if expected.startswith(_A_LIVE_SESSION) and was.get("got") == "silence" else expected
 
 
 def is_field(path: str) -> bool:

@@ -5,6 +5,7 @@ import shlex
 import signal
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,12 +17,12 @@ from zenoh_conformance.reading.conversation import Happened
 from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.wire import vle
 from zenoh_conformance.wire.layer import Enc
-from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
+from zenoh_harness.errors import AgentError, CannotConnect, CannotStart, NotZenoh
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.run.node import health
 from zenoh_harness.run.node.health import Budget
-from zenoh_harness.targets import target
+from zenoh_harness.targets import agent, target
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import Grade
 
@@ -129,6 +130,29 @@ def test_one_that_ends_a_session_has_another_go(times, verdict, end, speaks, mon
     assert {event.connection for event in found.conversation} == {"first", "again", "again1"} - (
         {"again1"} if times == 1 else set()
     )
+
+
+REFUSED = AgentError("the agent refuses put", step="agent put", seen="session not ready")
+SILENT = AgentError("the agent does not answer put", step="agent put", seen=agent.SILENT)
+
+
+@pytest.mark.parametrize(
+    ("ask", "told", "awaited"),
+    [
+        (REFUSED, (), ""),
+        (SILENT, (), "an answer of the agent"),
+        (None, ("query",), "Push"),
+        (None, ("sample",), "Request"),
+    ],
+)
+def test_what_an_application_misses_is_the_message_of_which_it_is_told(ask, told, awaited, monkeypatch):
+    """A client that called itself not ready some milliseconds after the handshake had lost ` `."""
+    monkeypatch.setattr(health._Check, "_told", lambda *_: {*told})
+    with target.open_target(parse("wheel:1.10.2?role=client")).start() as node:
+        if ask is not None:
+            monkeypatch.setattr(type(node.agent), "ask", Mock(side_effect=ask))
+        found = health.check(node)
+    assert (found.verdict, found.awaited) == (Verdict.ZOMBIE, awaited)
 
 
 def test_slow_is_past_the_budget(router, monkeypatch):

@@ -222,8 +222,10 @@ class Records:
     def note_lost_message(self, looks: Sequence[Unhealthy], asked: int) -> None:
         """What a node lost that is alive: it did its work when it was asked again.
 
-        `looks` missed a message, `asked` is how many queries and looks there were.
+        `looks` missed a message, `asked` is how many queries and looks there were. A look at which an application refused a command
+        with a reason missed none: a library may reconnect, and be ready for commands some milliseconds after the handshake.
         """
+        looks = [one for one in looks if one.awaited]
         if not looks:
             return
         awaited = Counter(one.awaited for one in looks).most_common(1)[0][0]

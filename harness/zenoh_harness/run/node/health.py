@@ -28,7 +28,7 @@ from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.programs.processes import Usage
 from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.targets.agent import AgentClient
+from zenoh_harness.targets.agent import SILENT, AgentClient
 from zenoh_harness.targets.habits import SessionEnd, TargetHabits, habits_of
 from zenoh_harness.targets.target import Grade, NodeInstance, Vitals
 
@@ -52,6 +52,9 @@ TIMES_CALM: Final = 20
 
 TOLD: Final[Mapping[str, str]] = {"query": "declare_queryable", "sample": "declare_subscriber"}
 """What an application is told, and the agent's command without which it is not."""
+
+TELLS: Final[Mapping[str, str]] = {"query": "Request", "sample": "Push"}
+"""What an application is told, and the message of which it is told."""
 
 PLANS: Final[Mapping[str, Mapping[str, Any]]] = {"query": {"plan": [{"reply": b"alive".hex()}]}}
 """What it is to do then."""
@@ -321,8 +324,10 @@ class _Check:
                 agent.ask("undeclare", id=f"{key}/{event}")
         except AgentError as why:
             seen = ": ".join((why.what, *why.seen))
+            self.awaited = "an answer of the agent" if SILENT in why.seen else ""
             raise self._ill(Verdict.ZOMBIE, f"the application does not answer: {seen}") from why
         if text != due:
+            self.awaited = TELLS.get(max(due - text, default=""), "")
             wanted = " and ".join(f"a {event}" for event in sorted(due, reverse=True))
             are = "are" if len(due) > 1 else "is"
             raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(text)} where {wanted} {are} due")
