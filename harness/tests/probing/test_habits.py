@@ -383,6 +383,8 @@ ALL, FIVE, ONE = (Capacity(None, None), Capacity(5, 2, True), Capacity(1, 1, Tru
         ([ONE, FIVE, ONE], FIVE),
         ([FIVE, Capacity(6, 1), ONE], Capacity(6, 2)),
         ([Capacity(None, 3), Capacity(3, None)], ALL),
+        ([ONE, capacity.NOTHING_SHOWN], ONE),  # it died of the first measurement
+        ([capacity.NOTHING_SHOWN, capacity.NOTHING_SHOWN], ALL),
     ],
 )
 def test_a_limit_is_believed_when_it_shows_again(monkeypatch, measured, believed):

@@ -391,7 +391,9 @@ def test_a_query_that_is_lost_at_times_is_told_as_such_whatever_was_judged_meanw
 def test_what_is_lost_once_in_a_while_is_not_lost_by_what_is_wrong_each_time() -> None:
     """A client said each DECLARE in a lane that was not its own, and lost a query now and then: only the former was told."""
     lost = finding(path="stage open", expected="a session that works, or a refusal", got="silence")
-    lane = red("law/frame-carries-priority", RAISED, **finding(path="frame.exts.qos", expected="its own", got="another"))
+    lane = red(
+        "law/frame-carries-priority", RAISED, **finding(path="frame.exts.qos", expected="its own", got="another")
+    )
     beside = {**lost["details"], "laws_beside": ["law/frame-carries-priority"]}
     case = red("a/b", INIT, details=beside, cause="c", verdict=Verdict.FLAKY)
 

@@ -48,6 +48,9 @@ class Capacity(NamedTuple):
     """Whether it ends a link that exceeds its capacity at once, instead of letting it wait."""
 
 
+NOTHING_SHOWN: Final = Capacity(0, None)
+"""What was measured of a node of which no link was to be had."""
+
 HASTY: Final = 6
 """Links that are tried with a node that does not wait for long: as many as checks with several of them need."""
 
@@ -56,7 +59,7 @@ def measure_capacity(node: NodeInstance, answer: float, offers: Sequence[Any], i
     """Measure how many half-open handshakes and sessions it serves at once, and how it treats further links.
 
     A limit is believed where two measurements in a row show the same one; of different ones the largest counts. An `impatient` node is
-    tried with few, and each time: it may have given them up meanwhile.
+    tried with few, and each time: it may have given them up meanwhile. One that accepts no link any more shows no second time.
     """
     tried = HASTY if impatient else TRIED
     found = _capacity(node, answer, offers, tried)
@@ -64,9 +67,11 @@ def measure_capacity(node: NodeInstance, answer: float, offers: Sequence[Any], i
         if found.half_open is None and found.sessions is None:
             break
         again = _capacity(node, answer, offers, tried)
-        if not impatient and again == found:
+        if again == NOTHING_SHOWN or (not impatient and again == found):
             break
         found = larger(found, again)
+    if found == NOTHING_SHOWN:
+        return Capacity(None, None)
     return found._replace(turns_away=found.turns_away and not impatient)
 
 
@@ -82,6 +87,8 @@ def _capacity(node: NodeInstance, answer: float, offers: Sequence[Any], tried: i
         return Capacity(None, node.profile.sessions)
     within = max(stretched(LEAST), TIMES * answer)
     links = [us for us in (open_link(node, 1.0, 1.0) for _ in range(tried)) if us is not None]
+    if not links:
+        return NOTHING_SHOWN
     try:
         for us in links:
             us.budget = ReadBudget(FEW)
