@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from zenoh_conformance.cases.case import all_cases, shown_all
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import provoke, runs_in_memory
@@ -24,7 +25,7 @@ from zenoh_harness.files import conversations
 from zenoh_reports.pages.build import build
 from zenoh_reports.pages.site import Report
 from zenoh_reports.plain import runs
-from zenoh_reports.proofs import derive, lz4_stand_in, pack
+from zenoh_reports.proofs import derive, lz4_stand_in, make, pack
 from zenoh_reports.proofs import verify as verifier
 from zenoh_reports.proofs.replay import ReplayMismatch
 from zenoh_reports.proofs.verify import compare
@@ -196,6 +197,17 @@ def test_what_a_process_did_does_not_follow_from_bytes():
         derive.derive(
             proof_of("scripts/x", "target/stays-up", case.role, "default", {}, "signal 6", scene.conversation)
         )
+
+
+@pytest.mark.parametrize(("check", "follows"), [("law/cookie-echo", True), ("vectors/push/put-payload", False)])
+def test_what_a_vector_should_have_done_is_not_in_the_bytes(check, follows):
+    key = Key(
+        target="t", version="1", role="responder", profile="default", link="tcp", requirement="push/put-payload", check=check
+    )  # fmt: skip
+    judgement = Judgement(
+        key=key, level="LAYOUT", verdict=Verdict.FAIL, cause="another payload", evidence="evidence/x.jsonl"
+    )
+    assert make.follows(judgement) is follows
 
 
 def test_two_archives_are_equal():

@@ -9,7 +9,20 @@ from typing import Any, TypeVar
 
 from zenoh_conformance.judging.finding import CALM, NOT_REACHED, Deviation, Finding
 from zenoh_conformance.judging.kept_waiting import SHARE
-from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open, Query, Request
+from zenoh_conformance.messages import (
+    Close,
+    Declare,
+    DSubscriber,
+    Frame,
+    Init,
+    Interest,
+    InterestMode,
+    InterestOptions,
+    KeepAlive,
+    Open,
+    Query,
+    Request,
+)
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, M, MessageKind, OpenAck, OpenSyn, reason_code
 from zenoh_conformance.reading.names import plain
@@ -263,14 +276,24 @@ APART = 3
 def never_opens(us: Dialogue, stage: str = "open") -> None:
     """As initiator the target takes what we sent for no OpenAck: by CLOSE, by ending the link, or by waiting for another answer.
 
-    One that waits does nothing in a session: it does not answer queries under any number (session-establishment#overview).
+    One that waits does nothing in a session (session-establishment#overview): it answers no query, interest or declaration under any
+    number. These come at once, since a session with a short lease does not outlive our silence.
     """
+    for at in range(APART):
+        for number, message in enumerate(_asking(us, f"zconform/fence/{at}"), at * (us.sn_mask // APART)):
+            us.send(Frame(sn=number, messages=(message,)))
     us.expect_refusal(stage, never=Frame)
-    if us.ended is None:
-        for at in range(APART):
-            query = Request(id=us.new_id(), key=plain(f"zconform/fence/{us.zid.hex()}/{at}"), body=Query())
-            us.send(Frame(sn=at * (us.sn_mask // APART), messages=(query,)))
-        us.expect_refusal(stage, never=Frame)
+
+
+def _asking(us: Dialogue, key: str) -> tuple[Request, Interest, Declare]:
+    """What a node answers in a session, each of them by which some nodes are fenced: a query, an interest, a declaration."""
+    of, wanted = plain(key), InterestOptions.TOKENS | InterestOptions.RESTRICTED
+    named = InterestOptions.NAMED | InterestOptions.MAPPING
+    return (
+        Request(id=us.new_id(), key=of, body=Query()),
+        Interest(id=us.new_id(), mode=InterestMode.CURRENT, options=wanted | named, key=of),
+        Declare(body=DSubscriber(id=us.new_id(), key=of)),
+    )
 
 
 def refuses_itself(us: Dialogue, *, step: str) -> None:

@@ -9,6 +9,7 @@ from vectors_of_a_user import REFUSED, write_vectors
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
+from zenoh_harness.files import conversations
 from zenoh_harness.files.results import read
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
@@ -58,6 +59,8 @@ def test_a_vector_of_the_user_that_fails_is_red_under_its_requirement_and_is_rep
     code = invoke(COMMANDS["run"])
     [one] = [one for one in read(Path("out")).judgements if one.key.check == "vectors/mine/number-0"]
     assert code == 1 and one.key.requirement == "push/put-payload" and one.verdict is Verdict.FAIL
+    said = conversations.read(Path("out", one.evidence))
+    assert any(bytes.fromhex(one.details["bytes"]) in event.data for event in said.events)
     assert one.repeat.endswith("mine/number-0 --vectors mine")
 
 

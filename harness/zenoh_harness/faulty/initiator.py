@@ -189,17 +189,36 @@ fault(
 )
 
 
-fault(
-    "initiator-opens-itself",
-    "Treats any message as OpenAck.",
-    on_message=lambda node, base, link, seen: (
-        node.go_live(link, sane.open_ack(), None)
-        if link.state is State.OPEN_SENT and not OpenAck.matches(seen.message) and not isinstance(seen.message, Close)
-        else base()
+_OWN_ACK = sane.open_ack()
+"""What stands in for the OpenAck that did not come."""
+
+for _name, _about, _changes in (
+    ("initiator-opens-itself", "Treats any message as OpenAck.", {}),
+    (
+        "initiator-opens-itself-to-interests",
+        "Treats any message as OpenAck, and answers no query in that session.",
+        {"on_request": lambda base, link: None if link.their_open is _OWN_ACK else base()},
     ),
-    caught_by="initiator-open-ack/nothing-but-open-ack-activates",
-    also={"law/no-data-before-open": "it answers in a session that nobody opened"},
-)
+    (
+        "initiator-opens-itself-for-300-ms",
+        "Treats any message as OpenAck with a lease of 300 ms.",
+        {"lease_of": lambda base, link: 0.3 if link.their_open is _OWN_ACK else base()},
+    ),
+):
+    fault(
+        _name,
+        _about,
+        on_message=lambda node, base, link, seen: (
+            node.go_live(link, _OWN_ACK, None)
+            if link.state is State.OPEN_SENT
+            and not OpenAck.matches(seen.message)
+            and not isinstance(seen.message, Close)
+            else base()
+        ),
+        **_changes,
+        caught_by="initiator-open-ack/nothing-but-open-ack-activates",
+        also={"law/no-data-before-open": "it answers in a session that nobody opened"},
+    )
 
 
 fault(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,6 +25,7 @@ from zenoh_harness.run.judge.law_results import LawCount, LawResults
 from zenoh_harness.run.node.lifecycle import Unhealthy
 from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.store.journal import Died, LearntHabits, Place, conversation_of, no_note, text_of
+from zenoh_harness.run.vectors.rows import RowVerdict
 from zenoh_harness.run.vectors.written import WrittenRows
 from zenoh_harness.run.write.register import Register
 from zenoh_harness.targets.habits import TargetHabits
@@ -244,22 +245,19 @@ class Records:
             repeat="",
         )
 
-    def vectors(
-        self,
-        check: str,
-        requirement: str,
-        verdict: Verdict,
-        cause: str,
-        read: str | None,
-        details: Mapping[str, object],
-        more: Sequence[str] = (),
-    ) -> None:
+    def vectors(self, check: str, requirement: str, row: RowVerdict, more: Sequence[str] = ()) -> None:
         """What vectors say of a requirement, and the command, with `more` words, that plays those again which are red."""
-        red = details.get("vectors") or ["*"]
+        red = row.details.get("vectors") or ["*"]
         first = str(red[0]) if isinstance(red, list) else "*"
         words = ["zconform", "vectors", "play", str(self._target.reach), first, *more]
         self._register.add(
-            self.key(requirement, check), verdict, cause=cause, read=read, details=details, repeat=shlex.join(words)
+            self.key(requirement, check),
+            row.verdict,
+            cause=row.cause,
+            read=row.reading,
+            details=row.details,
+            repeat=shlex.join(words),
+            shows=row.record,
         )
 
     def write_rows_seen(self, rows: WrittenRows, laws: Iterable[type[Law]], law_results: LawResults) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import Verdict, worst
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.codecs.written import UNREAD, fault_of, is_reduced, read_back, same_meaning
@@ -38,6 +39,8 @@ class VectorAnswer:
     reading: str | None = None
     seen: Mapping[str, object] = field(default_factory=dict)
     """What stands beside the vector's bytes: see `beside`."""
+    record: Conversation | None = field(default=None, compare=False)
+    """The session with a node in which it was wrong."""
 
 
 def requests(vector: Vector, layers: frozenset[str]) -> Iterator[Request]:

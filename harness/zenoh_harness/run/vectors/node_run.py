@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from math import inf
 from typing import Final
 
@@ -84,8 +85,9 @@ class NodeVectors:
                 why = stopped.what
         for requirement in self.rows:
             row = judge_row(requirement, played)
-            cause = why if why and row.verdict is Verdict.NOT_OBSERVED else row.cause
-            records.vectors(check_of(requirement), requirement, row.verdict, cause, row.reading, row.details)
+            if why and row.verdict is Verdict.NOT_OBSERVED:
+                row = replace(row, cause=why)
+            records.vectors(check_of(requirement), requirement, row)
             options.advance(1, check_of(requirement))
         self._record_own({vector.id: answer for vector, answer in answers}, played.kind, why, records, options)
 
@@ -94,8 +96,7 @@ class NodeVectors:
     ) -> None:
         for one in self.own:
             row = one.judge(answers.get(one.vector.id, not_played(why)), kind)
-            words = options.own_vectors.words
-            records.vectors(one.check, one.requirement, row.verdict, row.cause, row.reading, row.details, words)
+            records.vectors(one.check, one.requirement, row, options.own_vectors.words)
             options.advance(1, one.check)
 
     def _play(self, lifecycle: Lifecycle, options: Options, *, routes: bool) -> tuple[Answers, bool]:

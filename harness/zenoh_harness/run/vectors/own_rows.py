@@ -38,7 +38,7 @@ class OwnRow:
         if answer.verdict.is_wrong:
             verdict = verdict_for(level_of(self.requirement)) if answer.verdict is Verdict.FAIL else answer.verdict
             details = {**counts, "bytes": self.vector.data.hex(), "vectors": [self.vector.id]}
-            return RowVerdict(verdict, answer.cause, answer.reading, details)
+            return RowVerdict(verdict, answer.cause, answer.reading, details, answer.record)
         is_shown = self.requirement not in requirements() or self.requirement in judged_on()[kind]
         if answer.verdict is Verdict.PASS and not is_shown:
             why = f"{SURVIVED}: no planted misreading of the row shows on a {kind}"

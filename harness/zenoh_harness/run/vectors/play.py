@@ -30,6 +30,7 @@ from zenoh_conformance.messages import (
     sane,
 )
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_conformance.reading.kinds import reason_name
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Party, Scene
@@ -99,7 +100,7 @@ class Player:
         `exchanged`: the ids of vectors whose effect on another session is looked for, which is slow; all where None.
         `rows`: of `CARRIERS`, in each of which so `few` vectors of each kind are played again.
         """
-        self._scene, self.routes, self._profile = scene, routes, profile
+        self._scenes, self.routes, self._profile = scene, routes, profile
         self._revive, self._advance, self._numbers = revive, advance, count()
         self._exchangeable = exchanged
         self._read: set[str] = set()
@@ -112,6 +113,8 @@ class Player:
         """Kinds of messages that had their effect on another session."""
         self._rows, self._few, self._carrier = rows, few, Carrier()
         self._works: dict[Row, bool] = {}
+        self._record = Conversation()
+        """What was said in the last scene."""
         self.carried: dict[str, int] = {}
         """Carriers, in words, to how many vectors were read there."""
 
@@ -135,7 +138,7 @@ class Player:
 
     def _holds_two_sessions(self) -> bool:
         """Whether a second session of ours can look at what the first one does: a node may serve one link at a time."""
-        with self._scene(next(self._numbers)) as scene, suppress(Deviation):
+        with self._scene() as scene, suppress(Deviation):
             for name in ("reader", "writer"):
                 scene.session(name).fence()
             return True
@@ -164,7 +167,7 @@ class Player:
         self._control({one.kind for one in refused}, controls)
         for one in refused:
             with self._unless_no_session(one) as nothing:
-                yield one, self._refusal(one)
+                yield one, self._with_record(self._refusal(one))
             yield from nothing
 
     def _in_carriers(
@@ -183,7 +186,7 @@ class Player:
         """Whether the node settles a session for these carriers, and reads what of ours they carry."""
         if row not in self._works:
             carrier = Carrier(row)
-            with self._scene(next(self._numbers)) as scene:
+            with self._scene() as scene:
                 self._works[row] = has_carrier(
                     carrier, lambda: open_session(scene.dialogue("writer"), self._profile, **carrier.offers)
                 )
@@ -226,7 +229,7 @@ class Player:
         answers = self._together(group)
         if len(group) == 1:
             if answers[0].verdict.is_wrong:
-                answers = [second_answer(answers[0], self._together(group)[0])]
+                answers = [self._doubted(answers[0], self._together(group)[0])]
             self._note(group[0], answers[0])
             yield group[0], answers[0]
             return
@@ -284,7 +287,7 @@ class Player:
             done, waiting = waiting[: len(answers)], waiting[len(answers) :]
             if answers[-1].verdict.is_wrong:
                 with self._sessions(done[-1:], hears=True) as sessions:
-                    answers[-1] = second_answer(answers[-1], self._ask(sessions, done[-1]))
+                    answers[-1] = self._doubted(answers[-1], self._ask(sessions, done[-1]))
             for one, answer in zip(done, answers, strict=True):
                 self._note(one, answer)
                 yield one, answer
@@ -345,7 +348,7 @@ class Player:
             while group:
                 done = self._play_exchanges(group)
                 if done[-1].verdict.is_wrong:
-                    done[-1] = second_answer(done[-1], self._play_exchanges(group[len(done) - 1 : len(done)])[0])
+                    done[-1] = self._doubted(done[-1], self._play_exchanges(group[len(done) - 1 : len(done)])[0])
                 yield from ((one.vector.id, answer) for one, answer in zip(group, done, strict=False))
                 group = group[len(done) :]
 
@@ -399,13 +402,13 @@ class Player:
     def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
         """A step of a handshake, or the end of a session; one that is wrong is played twice."""
         answer = self._play_on_link(one)
-        return second_answer(answer, self._play_on_link(one)) if answer.verdict.is_wrong else answer
+        return self._doubted(answer, self._play_on_link(one)) if answer.verdict.is_wrong else answer
 
     def _play_on_link(self, one: VectorInSession) -> VectorAnswer:
         if one.family is Family.CLOSE:
             with self._sessions([one], hears=False) as sessions:
                 return answer_to_close(sessions.writer, one)
-        with self._scene(next(self._numbers)) as scene:
+        with self._scene() as scene:
             answer = answer_in_handshake(scene.dialogue("writer"), one)
         if answer.verdict.is_wrong and (verdict := self._revive(SILENCE in answer.cause)):
             return answer_for_death(answer.cause, verdict)
@@ -426,6 +429,20 @@ class Player:
     # -- sessions
 
     @contextmanager
+    def _scene(self) -> Iterator[Scene]:
+        """Yield the next scene; its record is the evidence of what is wrong in it."""
+        with self._scenes(next(self._numbers)) as scene:
+            self._record = scene.conversation
+            yield scene
+
+    def _doubted(self, first: VectorAnswer, again: VectorAnswer) -> VectorAnswer:
+        """The answer for a vector that was wrong and is played again, alone; the last scene is that of the second time."""
+        return self._with_record(second_answer(first, again))
+
+    def _with_record(self, answer: VectorAnswer) -> VectorAnswer:
+        return replace(answer, record=self._record) if answer.verdict.is_wrong else answer
+
+    @contextmanager
     def _sessions(self, group: Sequence[VectorInSession], *, hears: bool) -> Iterator[Sessions]:
         """Sessions for a group, with what it needs declared. Raises CannotGoOn where there are none.
 
@@ -437,7 +454,7 @@ class Player:
     def _open_sessions(
         self, scenes: ExitStack, group: Sequence[VectorInSession], *, hears: bool, may_revive: bool
     ) -> Sessions:
-        scene = scenes.enter_context(self._scene(next(self._numbers)))
+        scene = scenes.enter_context(self._scene())
         try:
             reader = scene.session("reader") if hears and self.routes else None
             writer = scene.dialogue("writer")

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any, Final, Self
 
 from zenoh_conformance.judging.verdict import Verdict, verdict_for
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.answers import VectorAnswer
@@ -100,6 +100,8 @@ class RowVerdict:
     cause: str
     reading: str | None
     details: Mapping[str, Any]
+    record: Conversation | None = None
+    """The session in which the vector that decides was taken wrongly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ def judge_row(requirement: str, played: Played) -> RowVerdict:
         verdict = verdict_for(level_of(requirement)) if answer.verdict is Verdict.FAIL else answer.verdict
         named = [one.id for one, _ in red[:MOST_NAMED]]
         details = {**counts, "bytes": vector.data.hex(), "vectors": named}
-        return RowVerdict(verdict, answer.cause, answer.reading, details)
+        return RowVerdict(verdict, answer.cause, answer.reading, details, answer.record)
     for one, each in about:
         is_shown = each.verdict is Verdict.PASS and one.id in noticing
         if is_shown or (one.id in surviving and played.is_read(one, each)):

@@ -80,7 +80,7 @@ class Register:
         finding: Finding | None = None,
         shows: Conversation | None = None,
     ) -> Judgement:
-        """Judge, excuse, keep the evidence, write; `shows` is the evidence where `conversation` only provoked it.
+        """Judge, excuse, keep the evidence, write; `shows` is the evidence where `conversation` only provoked it, or is not known.
 
         `causes`: all causes of a law, with their counts; `cause` is one of them. `read`: the reading, if known.
         """
@@ -154,25 +154,25 @@ class Register:
         shows: Conversation | None,
         finding: Finding | None,
     ) -> Judgement:
-        """Keep what shows it, and as a script what provoked it; `verdict` is what it is where nothing is excused."""
-        if conversation is None or shows is None or (judgement.verdict.is_quiet and not judgement.embargo):
+        """Keep what shows it, and as a script what provoked it, if that is known; `verdict` is what it is where nothing is excused."""
+        if shows is None or (judgement.verdict.is_quiet and not judgement.embargo):
             if judgement.embargo:
                 embargo.keep(judgement, self._options.data_folder)
             return judgement
         place = embargo.keep(judgement, self._options.data_folder) if judgement.embargo else self._options.out
         shows = evidence.with_embargo_mark(shows) if judgement.embargo else shows
         relative = evidence.save(shows, place, self._name(judgement.key))
-        key = judgement.key
-        check = check_label(key.check, key.parameters)
-        script = script_of(
-            conversation,
-            requirement=key.requirement,
-            check=check,
-            profile=key.profile,
-            verdict=verdict,
-            finding=finding,
-        )
-        scripts.write(script, (place / relative).with_suffix(scripts.SUFFIX))
+        if conversation is not None:
+            key = judgement.key
+            script = script_of(
+                conversation,
+                requirement=key.requirement,
+                check=check_label(key.check, key.parameters),
+                profile=key.profile,
+                verdict=verdict,
+                finding=finding,
+            )
+            scripts.write(script, (place / relative).with_suffix(scripts.SUFFIX))
         return judgement if judgement.embargo else replace(judgement, evidence=relative)
 
     def _name(self, key: Key) -> str:
