@@ -2,17 +2,19 @@
 
 mutmut 3 takes a flat source folder. Each module gets a stage of its own, out/mutants/NAME, with the five packages under `src` and its
 tests beside them. A mutant that no test kills must be explained in the table, by its name; an explanation without one is an error, too.
+One that changes only the words of a sentence (a string with a space in it) is counted, and needs no reason: tests pin the words that decide.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -37,6 +39,11 @@ class Decider:
     explained: dict[str, str] = field(default_factory=dict)
     """Function and number of a mutant that survives, `decide_3`, to the reason why no test can tell it."""
 
+    @property
+    def module(self) -> str:
+        """The path of the module in its stage."""
+        return "src/" + self.path.partition("/")[2]
+
 
 def deciders() -> dict[str, Decider]:
     """The modules of the table, by their short name."""
@@ -54,10 +61,12 @@ def stage(one: Decider) -> Path:
     for top in PACKAGES:
         shutil.copytree(ROOT / top / f"zenoh_{top}", place / "src" / f"zenoh_{top}", ignore=no_cache)
     (place / "tests").mkdir()
-    for each in (*(ROOT / "harness/tests").glob("*.py"), *(ROOT / test for test in one.tests)):
+    tops = sorted({"harness", *(test.partition("/")[0] for test in one.tests)})
+    helpers = (each for top in tops for each in (ROOT / top / "tests").glob("*.py") if not each.name.startswith("test_"))
+    for each in (*helpers, *(ROOT / test for test in one.tests)):
         if each.name != "conftest.py":
             shutil.copy(each, place / "tests" / each.name)
-    module = "src/" + one.path.partition("/")[2]
+    module = one.module
     (place / "setup.cfg").write_text(
         f"[mutmut]\nsource_paths=src\nonly_mutate={module}\n"
         "pytest_add_cli_args_test_selection=\n" + "".join(f"    tests/{Path(test).name}\n" for test in one.tests),
@@ -90,6 +99,33 @@ def mutate(one: Decider) -> tuple[dict[str, int], dict[str, str]]:
     return {end: int(found[1]) if found else 0 for end, found in counts.items()}, alive
 
 
+class _WithoutWords(ast.NodeTransformer):
+    """Takes names of functions and the words of sentences away."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 - a name that `ast` asks for
+        node.name = ""
+        return self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:  # noqa: N802
+        return ast.Constant("") if isinstance(node.value, str) and " " in node.value else node
+
+
+def words_only(source: str, mutants: Iterable[str]) -> set[str]:
+    """The mutants, by function and number, that change nothing in a mutated module but the words of sentences."""
+    found = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and "__mutmut_" in node.name:
+            name, text = node.name, ast.dump(_WithoutWords().visit(node))
+            found[name] = text
+    same = set()
+    for mutant in mutants:
+        name = mutant.rpartition(".")[2]
+        original = name.rpartition("__mutmut_")[0] + "__mutmut_orig"
+        if name in found and found[name] == found.get(original):
+            same.add(short(mutant))
+    return same
+
+
 def short(mutant: str) -> str:
     """`decide_3` for `zenoh_harness.run.judge.decide.x_decide__mutmut_3`, `Register.add_2` for a method."""
     named, _, number = mutant.rpartition("__mutmut_")
@@ -105,12 +141,15 @@ def main(names: Sequence[str]) -> int:
         raise SystemExit(f"mutants: no {', '.join(sorted(unknown))} in {TABLE.name}; it has {', '.join(known)}")
     for name in names or known:
         counts, alive = mutate(known[name])
-        living = {short(mutant): end for mutant, end in alive.items() if end != "timeout"}
+        mutated = ROOT / "out" / "mutants" / name / "mutants" / known[name].module
+        words = words_only(mutated.read_text(encoding="utf-8"), alive)
+        living = {short(mutant): end for mutant, end in alive.items() if end != "timeout" and short(mutant) not in words}
         new, gone = living.keys() - known[name].explained.keys(), known[name].explained.keys() - living.keys()
         red += len(new) + len(gone)
         total = sum(counts.values())
         print(
-            f"{name}: {total} mutants, {total - len(living)} killed, {len(living) - len(new)} explained, {len(new)} alive"
+            f"{name}: {total} mutants, {total - len(living) - len(words)} killed, {len(words)} of words only, "
+            f"{len(living) - len(new)} explained, {len(new)} alive"
         )
         for mutant in sorted(new):
             print(f"  {living[mutant]}: {mutant}")

@@ -19,7 +19,7 @@ from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
 
 from .case import all_cases
 from .controls import BASIC, words_of
-from .losses import A_SESSION, FORWARDED, OF_A_QUERY, is_field, is_loss, kind_awaited, lost_message
+from .losses import A_SESSION, FORWARDED, OF_A_QUERY, is_field, is_held_back, is_loss, kind_awaited, lost_message
 
 PLAIN: Final = tuple(check for checks in BASIC.values() for check in checks)
 """The checks of a plain session."""
@@ -81,7 +81,7 @@ def _traits(one: Judgement) -> Iterator[Trait]:
     yield from (("vector", name) for name in vectors_of(one))
     if one.verdict is Verdict.FLAKY and is_loss(was) and lost_message(was) in (*OF_A_QUERY, A_SESSION):
         yield ("at times",)
-    if is_loss(was):
+    if is_loss(was) or is_held_back(was):
         yield "lost in", one.key.check, str(was["got"])
         area, kind = one.key.check.partition("/")[0], kind_awaited(was)
         if area != _ROUTING and kind in ("push", "request"):

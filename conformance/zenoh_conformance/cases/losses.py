@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from zenoh_conformance.tables.forwarding import ROWS
+from zenoh_conformance.talking.party import BEHIND
 
 Finding = Mapping[str, Any]
 """A finding as the details of a judgement keep it: path, expected, got."""
@@ -46,6 +47,11 @@ def lost_message(was: Finding) -> str:
     """What a finding that is a loss missed: of a session that falls silent when it is asked, the end of the query."""
     expected = str(was.get("expected", ""))
     return OF_A_QUERY[0] if expected.startswith(_A_LIVE_SESSION) and was.get("got") == "silence" else expected
+
+
+def is_held_back(was: Finding) -> bool:
+    """Whether what was awaited came with another message only, and so is missed wherever none follows."""
+    return str(was.get("got", "")).endswith(BEHIND)
 
 
 def is_field(path: str) -> bool:

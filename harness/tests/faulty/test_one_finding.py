@@ -117,6 +117,7 @@ def test_of_a_hundred_pairs_both_are_named_in_ninety_five() -> None:
         ("changed-answer-put-payload-from-the-second-on", "", "reply/reply-delivers-value"),
         ("changed-query-parameters", "query-many/request-ids-begin-anew", "query/parameters-opaque"),
         ("believes-any-version", "", "session-establishment/refused-version-closes"),
+        ("has-no-flush-timer", "routing-plain/a-publication-reaches-a-subscriber", "batching/flush-on-timer"),
         ("drops-a-version-silently", "establishment-init/its-own-zid-is-refused", "session-establishment/refused-version-closes"),
     ],
 )  # fmt: skip

@@ -12,7 +12,10 @@ from zenoh_harness.scripting.convicting import Convicts, Says, convictions, coun
 SHARE = 0.95
 """Of all scripts, those that tell the faulty node from the healthy one."""
 
-SOME = sorted({*SEVERAL[::36], "cuts-its-open", "issues-no-cookie", "accepts-any-cookie-with-s-0-in-initsyn"})
+SOME = sorted({
+    *SEVERAL[::36], "cuts-its-open", "issues-no-cookie", "accepts-any-cookie-with-s-0-in-initsyn",
+    "takes-answers-after-the-final",
+})  # fmt: skip
 """Those that stand for all among the short tests."""
 
 
