@@ -141,15 +141,18 @@ def test_what_a_responder_ends_a_session_for_is_judged() -> None:
 
 
 def test_what_an_initiator_ends_a_session_for_is_judged() -> None:
-    """As of responders; a link that is shut without a word, as in two of them, is not told from an application that leaves."""
-    unsaid = (
-        "initiator ('KeepAlive'",
-        "initiator ('Request', ('exts', ()), ('body', ('Query', ('consolidation', None)",
-    )
-    lawful = ("initiator ('Init'", "initiator ('Open'", *unsaid)
+    """As of responders; a link that is shut without a word at our KEEP_ALIVE is not told from an application that leaves."""
+    lawful = ("initiator ('Init'", "initiator ('Open'", "initiator ('KeepAlive'")
     assert [
         line for line in unjudged(refuses=True) if line.startswith("initiator") and not line.startswith(lawful)
     ] == []
+
+
+def test_what_an_initiator_ignores_is_judged() -> None:
+    """One that passes over our queryable may ask nobody, or another one: that a query goes to it binds routers."""
+    free = "initiator ('Declare', ('exts', (('QoS', ('value', 13)),)), ('body', ('DQueryable'"
+    ignored = [line for line in unjudged(refuses=False) if line.startswith("initiator")]
+    assert [line for line in ignored if not line.startswith(free)] == []
 
 
 @pytest.mark.parametrize(
