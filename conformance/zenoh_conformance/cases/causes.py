@@ -161,14 +161,22 @@ def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judg
         everywhere |= {place} if labels is None else set()
     for law, other in permutations(shown, 2):
         both = where[law] & where[other] if _is_law(shown[law]) and law[0] == other[0] else ()
-        if both and not everywhere & {law, other} and len(both) >= LIKE * len(where[law] | where[other]):
+        of = where[other] if _are_of_fragments(shown[law], shown[other]) else where[law] | where[other]
+        if both and not everywhere & {law, other} and len(both) >= LIKE * len(of):
             yield shown[law], shown[other]
+
+
+def _are_of_fragments(one: Judgement, other: Judgement) -> bool:
+    """Whether both are about a FRAGMENT: a wrong one breaks several rules, and not each of them in every conversation."""
+    paths = (str(found(each).get("path", "")).partition(".")[0] for each in (one, other) if _is_law(each))
+    return [*paths] == [FRAGMENT, FRAGMENT]
 
 
 CHOICE: Final = "to whom"
 """The step at which a check looks who was asked: a query that is lost looks like another choice."""
 _DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE|TOKEN)\b", re.IGNORECASE)
-_CARRIERS: Final = ("batch", "frame", "fragment")
+FRAGMENT: Final = "fragment"
+_CARRIERS: Final = ("batch", "frame", FRAGMENT)
 """What messages of a session come in: where it is wrong, a receiver may hear none of them."""
 _TELLS_WHICH: Final = ("key", "kind", "parameters", "interest_id", "id")
 """The fields by which a check knows the message that it awaits: one in which they are wrong is not the awaited one."""
@@ -195,6 +203,8 @@ def _is_told_by(was: Mapping[str, Any], path: str) -> bool:
     kind, awaited = path.partition(".")[0], kind_awaited(was)
     if kind == "close":
         return str(was.get("got", "")).startswith(_ENDS)
+    if kind == FRAGMENT and FRAGMENT in str(was.get("path", "")).partition(".")[0]:
+        return True
     if is_loss(was):
         return kind in _CARRIERS or (kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH)
     if kind == "frame" and not awaited:

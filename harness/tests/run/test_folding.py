@@ -121,6 +121,28 @@ def test_two_laws_that_meet_in_a_small_profile_are_two_faults() -> None:
     assert len(faults([*small, replace(one, details={})])) == 2
 
 
+@pytest.mark.parametrize(("paths", "count"), [(("fragment.sn", "fragment.exts.first"), 1), (("fragment.sn", "frame.sn"), 2)])
+def test_two_laws_about_fragments_are_one_where_the_rarer_is_broken_with_the_other(
+    paths: tuple[str, str], count: int
+) -> None:
+    """A fragment in another lane has the wrong number, and no marker; only some chains show the marker."""
+    labels = [f"a/{number}" for number in range(20)]
+    often, seldom = (
+        red(f"law/{name}", f"x/{name}", details={"seen_in": seen, **finding(path=path)["details"]})
+        for name, seen, path in zip(("often", "seldom"), (labels, [*labels[:1], "b/c"]), paths, strict=True)
+    )
+
+    assert len(faults([often, seldom])) == count
+
+
+@pytest.mark.parametrize(("field", "count"), [("fragment.sn", 1), ("frame.sn", 2)])
+def test_what_came_of_fragments_is_the_fault_of_a_law_about_them(field: str, count: int) -> None:
+    law = red("law/one", "x/one", details={**finding(path=field, got="another")["details"]})
+    case = red(CASE, QUERY, **finding(path="the fragments together", expected="the publication", got="something else"))
+
+    assert len(faults([law, replace(case, details={**case.details, "laws_beside": ["law/one"]})])) == count
+
+
 BESIDE = {"laws_beside": ["law/forwarded-qos"]}
 NAMED = finding(path="push.exts.qos.block", expected="what was received", got="none")
 
