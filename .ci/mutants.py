@@ -2,7 +2,7 @@
 
 mutmut 3 takes a flat source folder. Each module gets a stage of its own, out/mutants/NAME, with the five packages under `src` and its
 tests beside them. A mutant that no test kills must be explained in the table, by its name; an explanation without one is an error, too.
-One that changes only the words of a sentence (a string with a space in it) is counted, and needs no reason: tests pin the words that decide.
+One that changes only the words of a sentence (a string with a space in it) is counted and needs no reason: tests pin those that decide.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def stage(one: Decider) -> Path:
         shutil.copytree(ROOT / top / f"zenoh_{top}", place / "src" / f"zenoh_{top}", ignore=no_cache)
     (place / "tests").mkdir()
     tops = sorted({"harness", *(test.partition("/")[0] for test in one.tests)})
-    helpers = (each for top in tops for each in (ROOT / top / "tests").glob("*.py") if not each.name.startswith("test_"))
+    helpers = (
+        each for top in tops for each in (ROOT / top / "tests").glob("*.py") if not each.name.startswith("test_")
+    )
     for each in (*helpers, *(ROOT / test for test in one.tests)):
         if each.name != "conftest.py":
             shutil.copy(each, place / "tests" / each.name)
@@ -102,11 +104,11 @@ def mutate(one: Decider) -> tuple[dict[str, int], dict[str, str]]:
 class _WithoutWords(ast.NodeTransformer):
     """Takes names of functions and the words of sentences away."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 - a name that `ast` asks for
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.name = ""
         return self.generic_visit(node)
 
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:  # noqa: N802
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return ast.Constant("") if isinstance(node.value, str) and " " in node.value else node
 
 
@@ -143,7 +145,9 @@ def main(names: Sequence[str]) -> int:
         counts, alive = mutate(known[name])
         mutated = ROOT / "out" / "mutants" / name / "mutants" / known[name].module
         words = words_only(mutated.read_text(encoding="utf-8"), alive)
-        living = {short(mutant): end for mutant, end in alive.items() if end != "timeout" and short(mutant) not in words}
+        living = {
+            short(mutant): end for mutant, end in alive.items() if end != "timeout" and short(mutant) not in words
+        }
         new, gone = living.keys() - known[name].explained.keys(), known[name].explained.keys() - living.keys()
         red += len(new) + len(gone)
         total = sum(counts.values())

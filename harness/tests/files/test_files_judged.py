@@ -80,7 +80,9 @@ def test_a_line_of_another_form_is_named(tmp_path: Path, wrong: str) -> None:
     path = tmp_path / "list.judged"
     path.write_text(f"# remark\n{line(ONE)}\n{wrong}\n", encoding="utf-8")
 
-    with pytest.raises(FileFault, match=re.escape(f"list.judged:3: expected `role profile page/requirement`, found {wrong!r}")):
+    with pytest.raises(
+        FileFault, match=re.escape(f"list.judged:3: expected `role profile page/requirement`, found {wrong!r}")
+    ):
         judged.read(path)
 
 

@@ -121,7 +121,9 @@ def test_two_laws_that_meet_in_a_small_profile_are_two_faults() -> None:
     assert len(faults([*small, replace(one, details={})])) == 2
 
 
-@pytest.mark.parametrize(("paths", "count"), [(("fragment.sn", "fragment.exts.first"), 1), (("fragment.sn", "frame.sn"), 2)])
+@pytest.mark.parametrize(
+    ("paths", "count"), [(("fragment.sn", "fragment.exts.first"), 1), (("fragment.sn", "frame.sn"), 2)]
+)
 def test_two_laws_about_fragments_are_one_where_the_rarer_is_broken_with_the_other(
     paths: tuple[str, str], count: int
 ) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
-from zenoh_conformance.cases.session.fragments import fits, in_pieces, push
 from zenoh_conformance.cases.faults import SILENCE
+from zenoh_conformance.cases.session.fragments import fits, in_pieces, push
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import sane
 from zenoh_conformance.messages.init import QoS, QoSLink
