@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from zenoh_conformance.tables.forwarding import ROWS
-from zenoh_conformance.talking.party import BEHIND
+from zenoh_conformance.talking.asked import BEHIND
 
 Finding = Mapping[str, Any]
 """A finding as the details of a judgement keep it: path, expected, got."""

@@ -12,6 +12,9 @@ from zenoh_conformance.reading.connection import Seen
 if TYPE_CHECKING:
     from .party import Party
 
+BEHIND = "behind another message"
+"""How a message came that did not come by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

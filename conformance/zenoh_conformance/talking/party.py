@@ -52,7 +52,7 @@ from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.names import Names, plain, undeclared_key
 from zenoh_conformance.wire import Exts
 
-from .asked import Asked, Heard, payload_of, told
+from .asked import BEHIND, Asked, Heard, payload_of, told
 from .dialogue import Dialogue
 from .fences import QUIET_ONES
 from .full_dress import MOST as MOST_DRESSED
@@ -63,9 +63,6 @@ NETWORK = ("push", "declare", "interest", "request", "response", "response_final
 
 BESIDE = "beside"
 """The chunk below our root of the keys that nobody declares: what is said there must come to nobody (`laws/receivers.py`)."""
-
-BEHIND = "behind another message"
-"""How a message came that did not come by itself."""
 
 TAKEN_BACK: dict[type[Any], type[Any]] = {DSubscriber: USubscriber, DQueryable: UQueryable, DToken: UToken}
 """Declarations of entities, and what takes each back."""
@@ -410,19 +407,18 @@ class Party:
             return heard is not None
 
         if not self.us.wait_until(came):
-            missed = self.us.text_of(None)
+            missed, about = self.us.text_of(None), self.us.requirement
             if kind is Push and self._is_held_back(came):
-                with self.us.about("batching/flush-on-timer"):
-                    self.us.deviate(expected=kind.__name__, got=f"{kind.__name__} {BEHIND}", step=step)
-            self.us.deviate(expected=what or kind.__name__, got=missed, step=step)
+                missed, about = f"Push {BEHIND}", "batching/flush-on-timer"
+            with self.us.about(about):
+                self.us.deviate(expected=what or kind.__name__, got=missed, step=step)
         return found[0]
 
     def _is_held_back(self, came: Callable[[], bool]) -> bool:
         """Whether a message comes as soon as another one does: a sender that flushes no batch by itself keeps it until then."""
-        if self.us.is_over or self.us.fencing.how in QUIET_ONES:
-            return False
-        with suppress(Deviation):
-            self.us.fence()
+        if not self.us.is_over and self.us.fencing.how not in QUIET_ONES:
+            with suppress(Deviation):
+                self.us.fence()
         return came()
 
     def _unused(self, kind: type[Any], where: Callable[[Heard], bool]) -> Heard | None:

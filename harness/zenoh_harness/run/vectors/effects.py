@@ -25,6 +25,9 @@ TOGETHER: Final = 32
 MOST_TIME: Final = 0x66 << 56
 """The latest time (NTP64, in March 2024) of which no clock says that it is to come: a router may replace a time that is."""
 
+QUIET_EXTENSIONS: Final = frozenset({"QoS", "Timestamp", "Unknown"})
+"""Extensions of REQUEST with which a node has to pass it on; with another one it may end the query itself."""
+
 NOT_KNOWN: Final = ("unknown-mandatory-extension", "unknown-id")
 """Refusals that CLOSE may give other reasons than INVALID for."""
 

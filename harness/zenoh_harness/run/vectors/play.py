@@ -43,6 +43,7 @@ from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.carriers import Carrier, few_of_each, has_carrier, wrong_in_carriers
 from zenoh_harness.run.vectors.effects import (
     NOT_REFUSED,
+    QUIET_EXTENSIONS,
     SILENCE,
     SURVIVOR,
     TOGETHER,
@@ -71,9 +72,6 @@ OUR_IDS: Final = 160
 """Where our own ids begin: no vector uses those after it, and a request id of eight bits has room for them."""
 
 COMPLETE: Final = Exts((QueryableInfo(value=1),))
-
-QUIET_EXTENSIONS: Final = frozenset({"QoS", "Timestamp", "Unknown"})
-"""Extensions of REQUEST with which a node has to pass it on; with another one it may end the query itself."""
 
 
 class _NoSessionError(Exception):
@@ -112,9 +110,7 @@ class Player:
         self._shown: set[str] = set()
         """Kinds of messages that had their effect on another session."""
         self._rows, self._few, self._carrier = rows, few, Carrier()
-        self._works: dict[Row, bool] = {}
-        self._record = Conversation()
-        """What was said in the last scene."""
+        self._works, self._record = dict[Row, bool](), Conversation()
         self.carried: dict[str, int] = {}
         """Carriers, in words, to how many vectors were read there."""
 
@@ -229,7 +225,7 @@ class Player:
         answers = self._together(group)
         if len(group) == 1:
             if answers[0].verdict.is_wrong:
-                answers = [self._doubted(answers[0], self._together(group)[0])]
+                answers = [self._with_record(second_answer(answers[0], self._together(group)[0]))]
             self._note(group[0], answers[0])
             yield group[0], answers[0]
             return
@@ -287,7 +283,7 @@ class Player:
             done, waiting = waiting[: len(answers)], waiting[len(answers) :]
             if answers[-1].verdict.is_wrong:
                 with self._sessions(done[-1:], hears=True) as sessions:
-                    answers[-1] = self._doubted(answers[-1], self._ask(sessions, done[-1]))
+                    answers[-1] = self._with_record(second_answer(answers[-1], self._ask(sessions, done[-1])))
             for one, answer in zip(done, answers, strict=True):
                 self._note(one, answer)
                 yield one, answer
@@ -348,7 +344,9 @@ class Player:
             while group:
                 done = self._play_exchanges(group)
                 if done[-1].verdict.is_wrong:
-                    done[-1] = self._doubted(done[-1], self._play_exchanges(group[len(done) - 1 : len(done)])[0])
+                    done[-1] = self._with_record(
+                        second_answer(done[-1], self._play_exchanges(group[len(done) - 1 : len(done)])[0])
+                    )
                 yield from ((one.vector.id, answer) for one, answer in zip(group, done, strict=False))
                 group = group[len(done) :]
 
@@ -402,7 +400,7 @@ class Player:
     def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
         """A step of a handshake, or the end of a session; one that is wrong is played twice."""
         answer = self._play_on_link(one)
-        return self._doubted(answer, self._play_on_link(one)) if answer.verdict.is_wrong else answer
+        return self._with_record(second_answer(answer, self._play_on_link(one))) if answer.verdict.is_wrong else answer
 
     def _play_on_link(self, one: VectorInSession) -> VectorAnswer:
         if one.family is Family.CLOSE:
@@ -434,10 +432,6 @@ class Player:
         with self._scenes(next(self._numbers)) as scene:
             self._record = scene.conversation
             yield scene
-
-    def _doubted(self, first: VectorAnswer, again: VectorAnswer) -> VectorAnswer:
-        """The answer for a vector that was wrong and is played again, alone; the last scene is that of the second time."""
-        return self._with_record(second_answer(first, again))
 
     def _with_record(self, answer: VectorAnswer) -> VectorAnswer:
         return replace(answer, record=self._record) if answer.verdict.is_wrong else answer
