@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
+from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
 
 from .case import all_cases
-from .causes import CHOICE, PLAIN, by_cause, found, is_own, vectors_of
+from .causes import CHOICE, FRAGMENT, PLAIN, by_cause, found, is_own, is_varied, vectors_of
 from .losses import A_SESSION, OF_A_QUERY, is_field, is_loss, lost_message
 
 _STAGES: Final = (("stage init", "init."), ("stage open", "open."))
@@ -103,7 +104,7 @@ def is_told(verdict: Verdict) -> bool:
 
 
 def faults(judgements: Iterable[Judgement]) -> list[TargetFault]:
-    """The faults that no list excuses: what makes a plain session fail first, then by verdict, and in each what tells most."""
+    """The faults that no list excuses: what makes a plain session fail first, then by verdict; in each what tells and shows most."""
     return _fold(one for one in judgements if is_told(one.verdict))
 
 
@@ -168,22 +169,30 @@ def _only_there(group: Sequence[Judgement], told: Collection[tuple[str, Any]]) -
 def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
     """What of the requirements in which a fault shows is the one that it breaks.
 
-    Before all that of a check which says what is wrong, and not only that something did not come, or that others were asked; one that
-    names the field; one that a check is about, and not a step on its way; the earliest step of a plain session; what other checks rest
-    on; what shows most often; what covers most of the vectors that a node took wrongly.
+    Before all that of a check which says what is wrong, and not only that something did not come, or that others were asked, or that
+    fragments make no message; one that names the field; one that a check is about, and not a step on its way, and that it finds in any
+    circumstances; the earliest step of a plain session; what other checks rest on; what shows most often; what covers most of the
+    vectors that a node took wrongly.
     """
     direct = [one for one in group if not is_loss(found(one)) and found(one).get("path") != CHOICE]
     named = any(is_field(str(found(one).get("path", ""))) for one in direct)
     own = [one for one in group if is_own(one)]
     return (
         not direct,
+        all(map(_is_unread, direct)),
         not named,
         not own,
+        all(map(is_varied, own)),
         min(map(_step, group)),
         not any(one.key.check in below for one in group),
         -len(group),
         -max(len(vectors_of(one)) for one in group),
     )
+
+
+def _is_unread(one: Judgement) -> bool:
+    """Whether it says only that fragments make no message, and not what is wrong with them."""
+    return one.key.check == WhatIsSaidDecodes.id and found(one).get("path") == FRAGMENT
 
 
 def _step(one: Judgement) -> tuple[int, int]:
@@ -217,4 +226,4 @@ def order(verdict: Verdict) -> tuple[bool, int]:
 def _order(fault: TargetFault) -> tuple[Hashable, ...]:
     first = fault.first
     plain = first.key.check in PLAIN and not first.verdict.is_grave
-    return not plain, order(first.verdict), rank(first)
+    return not plain, order(first.verdict), rank(first), -len(fault.judgements)

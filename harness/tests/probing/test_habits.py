@@ -393,3 +393,22 @@ def test_a_limit_is_believed_when_it_shows_again(monkeypatch, measured, believed
     monkeypatch.setattr(capacity, "_capacity", lambda *_: left.pop(0))
     assert capacity.measure_capacity(None, 0.001, ()) == believed
     assert not left
+
+
+@pytest.mark.parametrize(
+    ("served", "scattered"),
+    [
+        (range(48), False),
+        (range(10), False),
+        (range(38, 48), False),
+        ([*range(9), 11], False),
+        (range(0, 48, 2), True),
+        ([0, 2, 3, 7, 9, 12, 13, 20, 22, 23, 30], True),
+        ([3, 30], False),
+        ([], False),
+    ],
+    ids=["all", "the first", "the last", "nearly the first", "every other", "some", "two", "none"],
+)
+def test_links_that_fail_among_those_that_are_served_are_no_limit(served, scattered):
+    """A node that misreads half of the numbers that it draws was taken for one that holds 22 sessions."""
+    assert capacity.is_scattered([*served]) is scattered

@@ -97,10 +97,11 @@ def _capacity(node: NodeInstance, answer: float, offers: Sequence[Any], tried: i
         for us, ack in acks if len(acks) == len(links) else ():
             us.send(us.open_syn(ack))
         live = [us for us, _ in acks if len(acks) == len(links) and _expect_or_none(us, OpenAck, within) is not None]
+        served = live or [us for us, _ in acks]
         turned_away = any(us.is_over and us.theirs is None and us.closed is None for us in links)
     finally:
         _leave(links)
-    if _sends_without_end(links):
+    if _sends_without_end(links) or is_scattered([links.index(us) for us in served]):
         return Capacity(None, None)
     if len(acks) == len(links):
         return Capacity(None, _limit(len(live), len(links)))
@@ -134,6 +135,19 @@ def _sends_without_end(links: Sequence[Dialogue]) -> bool:
 def _leave(links: Sequence[Dialogue]) -> None:
     for us in links:
         us.leave()
+
+
+SCATTERED: Final = 8
+"""The fewest links of which their order tells whether a limit chose them."""
+
+
+def is_scattered(served: Sequence[int]) -> bool:
+    """Whether many links between those that were served were not, by their numbers in order.
+
+    A limit serves the first ones or the last ones. What fails in every other session, since it misreads a number that is drawn for each,
+    is a fault and no limit.
+    """
+    return len(served) >= SCATTERED and served[-1] - served[0] + 1 - len(served) > len(served) / 2
 
 
 def _limit(count: int, tried: int) -> int | None:
