@@ -144,7 +144,7 @@ SCATTERED: Final = 8
 def is_scattered(served: Sequence[int]) -> bool:
     """Whether many links between those that were served were not, by their numbers in order.
 
-    A limit serves the first ones or the last ones. What fails in every other session, since it misreads a number that is drawn for each,
+    A limit serves the first ones or the last ones. What fails in every other session, since it misreads a number that each draws,
     is a fault and no limit.
     """
     return len(served) >= SCATTERED and served[-1] - served[0] + 1 - len(served) > len(served) / 2
