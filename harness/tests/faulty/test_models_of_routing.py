@@ -13,7 +13,7 @@ from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.messages import Request
-from zenoh_conformance.models import declaring, querying
+from zenoh_conformance.models import declaring, querying, questions
 from zenoh_conformance.models.modelled import is_known
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.conversation import Side
@@ -163,10 +163,10 @@ def test_a_finding_is_about_a_requirement_that_there_is() -> None:
 
 def test_the_models_table_is_that_of_the_key_expressions() -> None:
     """The table is by hand; that of the key expressions agrees with the wheel's."""
-    pairs = [(one, other) for one in querying.KEYS for other in querying.KEYS]
+    pairs = [(one, other) for one in questions.KEYS for other in questions.KEYS]
 
-    assert [pair for pair in pairs if querying.meets(*pair) != keyexpr.intersects(*pair)] == []
-    assert [pair for pair in pairs if querying.holds(*pair) != keyexpr.includes(*pair)] == []
+    assert [pair for pair in pairs if questions.meets(*pair) != keyexpr.intersects(*pair)] == []
+    assert [pair for pair in pairs if questions.holds(*pair) != keyexpr.includes(*pair)] == []
 
 
 def test_the_same_seed_finds_the_same() -> None:

@@ -19,7 +19,7 @@ from zenoh_conformance.reading.connection import priority_of
 from zenoh_harness.reference.node import Reference
 
 from . import _register
-from .circumstances import find_terms
+from .hops import find_terms
 
 
 @dataclass(slots=True)
