@@ -74,6 +74,8 @@ class Party:
     def __init__(self, us: Dialogue, name: str, root: str) -> None:
         self.us, self.name, self.root = us, name, root
         self.names = Names()
+        self.dress: Callable[[Any], Any] = lambda message: message
+        """What becomes of each message that `says` says."""
         self.full_dress = FullDress(us.zid, 0 if self._settled(LowLatency) else MOST_DRESSED)
         self.took: dict[int, tuple[Request, int]] = {}
         """Queries that came here: by `id` of their `Asked.request`, that request, so that it lives on, and their own id here."""
@@ -122,7 +124,7 @@ class Party:
         for message in messages:
             if isinstance(message, Declare):
                 self.names.note(self.us.wire.side, message.body)
-            self.us.say(message, **channel)
+            self.us.say(self.dress(message), **channel)
 
     def declares(self, body: Any, interest: int | None = None) -> None:
         """One declaration, in the lane of whatever is asked after it."""

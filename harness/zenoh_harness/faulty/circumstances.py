@@ -19,6 +19,8 @@ from zenoh_conformance.cases.routing.circumstances import (
     EXPRESS,
     FOLLOWED,
     LANE,
+    ODD,
+    ODD_AS,
     PACKING,
     PAST,
     PUT_OR_DEL,
@@ -177,8 +179,8 @@ TOLD = "routing-varied/a-declaration-is-told-in-any-circumstances"
 STEPS: Final[Mapping[str, tuple[str, Dimensions]]] = {
     "publication": (PUSHED, (PUT_OR_DEL, *ROUTING, FOLLOWED)),
     "query": (ASKED, ROUTING),
-    "answer": (ASKED, (ANSWER, LANE, CHANNEL, EXPRESS, SIZE, PAST, TERMS, CARRIED)),
-    "declaration": (TOLD, (ENTITY, SAID, DECLARED, RECEIVERS, PAST, TERMS)),
+    "answer": (ASKED, (ANSWER, LANE, CHANNEL, EXPRESS, SIZE, PAST, TERMS, CARRIED, ODD, ODD_AS)),
+    "declaration": (TOLD, (ENTITY, SAID, DECLARED, RECEIVERS, PAST, TERMS, ODD, ODD_AS)),
 }
 """A kind of message to the case that says it, and the dimensions that it has there."""
 

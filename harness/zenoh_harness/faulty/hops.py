@@ -19,6 +19,8 @@ from zenoh_conformance.cases.routing.circumstances import (
     FULL,
     LANE,
     MEANWHILE,
+    ODD,
+    ODD_AS,
     PACKING,
     PAST,
     PUT_OR_DEL,
@@ -33,6 +35,7 @@ from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.tables.session import State
+from zenoh_conformance.wire import Unknown
 
 
 @dataclass(slots=True)
@@ -127,6 +130,25 @@ def _way_declared(hop: Hop) -> str:
     return next((how for (kind, _), how in reversed(held.items()) if kind == wanted), "")
 
 
+def _unknown_of(message: Any, *, bodies: bool) -> list[str]:
+    """The encodings of the extensions of a message, or of its bodies, that no page names."""
+    found, part = list[str](), message.body if bodies else message
+    while part is not None:
+        found += [ext.enc.name.lower() for ext in part.exts if isinstance(ext, Unknown)]
+        part = getattr(part, "body", None) if bodies else None
+    return found
+
+
+def is_odd(message: Any, place: Value) -> bool:
+    """Whether a message has an unknown extension there: on `each message`, or on `each body`."""
+    return bool(_unknown_of(message, bodies=place == "each body"))
+
+
+def is_odd_as(message: Any, encoding: Value) -> bool:
+    """Whether a message or a body of it has an unknown extension of that encoding."""
+    return encoding in _unknown_of(message, bodies=False) + _unknown_of(message, bodies=True)
+
+
 SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     LANE.name: lambda hop, value: priority_of(hop.message) == value,
     CHANNEL.name: lambda hop, value: hop.node.reliable == (value == "reliable"),
@@ -142,6 +164,8 @@ SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     PACKING.name: lambda hop, value: hop.node.packed,
     MEANWHILE.name: lambda hop, value: value in _past(hop),
     CARRIED.name: lambda hop, value: _has_only_an_attachment(hop.message),
+    ODD.name: lambda hop, value: is_odd(hop.message, value),
+    ODD_AS.name: lambda hop, value: is_odd_as(hop.message, value),
     FOLLOWED.name: lambda hop, value: hop.node.memory[hop.source.session].repeats,
 }
 """Dimension to whether a message is in the circumstance of a value."""

@@ -7,7 +7,7 @@ the receiver of a message.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Party, Scene
-from zenoh_conformance.wire import Exts
+from zenoh_conformance.wire import Enc, Exts, Unknown
 
 from .pasts import MEANWHILES, NUMBER, PASTS, declares
 
@@ -63,8 +63,19 @@ PACKING: Final = Dimension.of("packing", "{}", "alone", "in one frame with anoth
 
 CARRIED: Final = Dimension("carried", "with the bytes in {}", ((3, ("its value", "its attachment")),))
 FOLLOWED: Final = Dimension("followed", "followed by {}", ((3, ("nothing", "another value in its lane")),))
+ODD: Final = Dimension("odd", "with an unknown extension of {}", ((4, ("nothing", "each message", "each body")),))
+ODD_AS: Final = Dimension("odd_as", "that is a {}", ((4, ("unit", "z64", "zbuf")),))
+"""Optional extensions that no page names, on what our sessions say (primitives#extensions: it is skipped)."""
 
-ROUTING: Final = (LANE, CHANNEL, EXPRESS, SAID, DECLARED, SIZE, RECEIVERS, PAST, TERMS, PACKING, MEANWHILE, CARRIED)
+ROUTING: Final = (
+    LANE, CHANNEL, EXPRESS, SAID, DECLARED, SIZE, RECEIVERS, PAST, TERMS, PACKING, MEANWHILE, CARRIED, ODD, ODD_AS,
+)  # fmt: skip
+
+UNKNOWN: Final[Mapping[str, Unknown]] = {
+    "unit": Unknown(id=0xC, enc=Enc.UNIT, value=None),
+    "z64": Unknown(id=0xC, enc=Enc.Z64, value=300),
+    "zbuf": Unknown(id=0xC, enc=Enc.ZBUF, value=b"odd"),
+}
 
 FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "all fields": {},
@@ -98,6 +109,8 @@ class Surroundings:
         around = cls(scene, v, sender, receivers)
         if v[PAST] != PAST.default:
             PASTS[str(v[PAST])](around, kind)
+        for each in (sender, *receivers):
+            each.dress = partial(with_odd, v)
         return around
 
     # -- keys
@@ -178,6 +191,26 @@ class Surroundings:
             frame = partial(Frame, reliable=True, sn=1, exts=lane_of(self.sender, self.v))
             size += self.sender.us.room - len(encode(frame(messages=(made(bytes(size)),))))
         return (PATTERN * (size // len(PATTERN) + 1))[:size]
+
+
+def with_odd(v: Variation, message: Any) -> Any:
+    """The message with the unknown extension that the row has, on the message or on each of its bodies."""
+    if v[ODD] == ODD.default:
+        return message
+    body, odd = getattr(message, "body", None), UNKNOWN[str(v[ODD_AS])]
+    return with_extension(message, odd) if v[ODD] == "each message" else with_extension_of_bodies(message, body, odd)
+
+
+def with_extension(message: Any, odd: Unknown) -> Any:
+    """The message with one extension more."""
+    return replace(message, exts=Exts((*message.exts, odd)))
+
+
+def with_extension_of_bodies(message: Any, body: Any, odd: Unknown) -> Any:
+    """The message with one extension more on each body in it; the same where it has none."""
+    if body is None:
+        return message
+    return replace(message, body=with_extension(with_extension_of_bodies(body, getattr(body, "body", None), odd), odd))
 
 
 def lane_of(who: Party, v: Variation) -> Any:

@@ -49,6 +49,8 @@ from .circumstances import (
     DECLARED,
     ENTITY,
     FOLLOWED,
+    ODD,
+    ODD_AS,
     PAST,
     PUT_OR_DEL,
     RECEIVERS,
@@ -58,6 +60,7 @@ from .circumstances import (
     TERMS,
     Surroundings,
     say,
+    with_odd,
 )
 from .pasts import NUMBER, REUSED, REUSED_INTEREST, REUSED_QUERY, TAKES_BACK, declares
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable
@@ -117,7 +120,7 @@ def a_publication_comes_in_any_circumstances(scene: Scene, v: Variation) -> None
     def push(payload: bytes) -> Push:
         return Push(key=key, exts=Exts(around.exts), body=value_of(around, str(v[PUT_OR_DEL]), payload))
 
-    said = push(around.payload(push))
+    said = with_odd(v, push(around.payload(push)))
     around.says(Push(key=plain(around.sender.whole(around.beside)), exts=said.exts, body=Put(payload=b"beside")), said)
     values: list[Push] = [said]
     if v[FOLLOWED] != FOLLOWED.default:
@@ -168,7 +171,7 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         return Request(id=number, key=key, exts=exts, body=body)
 
     beside, number = querier.us.new_id(), REUSED_QUERY
-    said = request(around.payload(request))
+    said = with_odd(v, request(around.payload(request)))
     whole = querier.whole(around.key)
     around.says(
         Request(id=beside, key=plain(querier.whole(around.beside)), exts=exts, body=Query(consolidation=1)), said
@@ -189,7 +192,7 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
     with querier.us.about("query/query-complete-on-finals"):
         querier.us.require(not querier.finals(asked), expected="no final yet", got="ResponseFinal", step="the end")
     for each, ident in taken:
-        say(each, v, ResponseFinal(id=ident, exts=Exts(around.exts)))
+        say(each, v, with_odd(v, ResponseFinal(id=ident, exts=Exts(around.exts))))
     querier.expect_end(asked)
     querier.settles("not reached: the sessions work")
     with querier.us.about("reply/exactly-one-final"):
@@ -215,7 +218,7 @@ def answer_of(around: Surroundings, number: int) -> Response:
         body = Err(payload=payload) if kind == "err" else Reply(body=value_of(around, kind, payload))
         return Response(id=number, key=key, exts=Exts(around.exts), body=body)
 
-    return response(around.payload(response))
+    return with_odd(v, response(around.payload(response)))
 
 
 DECLARES = {"subscriber": DSubscriber, "queryable": DQueryable, "token": DToken}
@@ -230,7 +233,7 @@ OPTIONS = {
     "declarations/forwarded-on-interest",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
-    varies=(ENTITY, SAID, DECLARED, RECEIVERS, PAST, TERMS),
+    varies=(ENTITY, SAID, DECLARED, RECEIVERS, PAST, TERMS, ODD, ODD_AS),
 )
 def a_declaration_is_told_in_any_circumstances(scene: Scene, v: Variation) -> None:
     """
