@@ -33,6 +33,7 @@ from zenoh_conformance.cases.routing.circumstances import (
 from zenoh_conformance.cases.routing.pasts import COMES_AND_GOES, NUMBER
 from zenoh_conformance.judging.variation import Dimension, Dimensions, Value
 from zenoh_conformance.messages import InterestMode, Push, Request, Response
+from zenoh_harness.reference import INVALID, Refused
 from zenoh_harness.reference.declaring import KIND
 from zenoh_harness.reference.node import Reference
 
@@ -130,6 +131,15 @@ class LosesSomewhere(Reference):
         return super().disconnected(name, now)
 
 
+class DiesSomewhere(LosesSomewhere):
+    """Ends the session of whoever says a message of one kind, in one circumstance."""
+
+    def is_lost(self, kind: str, to: Any, **more: Any) -> bool:
+        if super().is_lost(kind, to, **more):
+            raise Refused(INVALID)
+        return False
+
+
 def root_of(key: str) -> str:
     """The first chunk of a key: sessions of one case have it in common."""
     return key.partition("/")[0]
@@ -194,10 +204,16 @@ LEAKS: Final[Mapping[str, Dimensions]] = {
 """The same for what goes to nobody: a small message, whose key is named in full."""
 
 
+VERBS: Final = {LosesSomewhere: "loses", LeaksSomewhere: "leaks", DiesSomewhere: "ends the session of"}
+
+
 def circumstances() -> Iterator[tuple[type[LosesSomewhere], str, Dimension, Value]]:
     """Each kind of message, with each value of each of its dimensions that is not the default."""
-    steps = [(LosesSomewhere, kind, dimensions) for kind, (_, dimensions) in STEPS.items()]
+    steps: list[tuple[type[LosesSomewhere], str, Dimensions]] = [
+        (LosesSomewhere, kind, dimensions) for kind, (_, dimensions) in STEPS.items()
+    ]
     steps += [(LeaksSomewhere, kind, dimensions) for kind, dimensions in LEAKS.items()]
+    steps += [(DiesSomewhere, kind, (ODD,)) for kind in STEPS]
     for base, kind, dimensions in steps:
         yield from ((base, kind, each, value) for each in dimensions for value in each.values if value != each.default)
 
@@ -205,13 +221,12 @@ def circumstances() -> Iterator[tuple[type[LosesSomewhere], str, Dimension, Valu
 def register() -> None:
     """Register a faulty node for each."""
     for base, kind, dimension, value in circumstances():
-        phrase = dimension.says.format(value)
-        verb = "loses" if base is LosesSomewhere else "leaks"
-        name = f"{verb}-{kind}-" + re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")
+        about = f"{VERBS[base]} a {kind} {dimension.says.format(value)}"
+        name = re.sub(r"[^a-z0-9]+", "-", about.lower().replace(" a ", " ", 1)).strip("-")
         attributes = {"loses": (kind, dimension, value), "__module__": __name__}
         node = type(name.title().replace("-", ""), (base,), attributes)
         check = STEPS[kind][0]
-        _register(name, node, f"{verb.capitalize()} a {kind} {phrase}.", check, None, shown_in=(check,))
+        _register(name, node, f"{about[0].upper()}{about[1:]}.", check, None, shown_in=(check,))
 
 
 register()

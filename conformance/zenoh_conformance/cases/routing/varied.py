@@ -40,7 +40,7 @@ from zenoh_conformance.messages import (
     Target,
 )
 from zenoh_conformance.primitives import Encoding
-from zenoh_conformance.reading.names import plain
+from zenoh_conformance.reading.names import plain, undeclared_key
 from zenoh_conformance.talking import Asked, Heard, Party, Scene
 from zenoh_conformance.wire import Exts
 
@@ -255,10 +255,10 @@ def a_declaration_is_told_in_any_circumstances(scene: Scene, v: Variation) -> No
         each.settles()
 
     declares(around.sender, kind, around.beside)
-    entity = declares(around.sender, kind, key, REUSED)
+    around.sender.declares(DECLARES[kind](id=REUSED, key=key))
 
     told = [(each, arrives_told(each, DECLARES[kind], around.key)) for each in around.receivers]
-    around.sender.retracts(TAKES_BACK[kind], entity)
+    around.sender.declares(TAKES_BACK[kind](id=REUSED, exts=undeclared_key(key)))
     for each, ident in told:
         takes_back(each, TAKES_BACK[kind], ident)
         beside = any(one.key == each.whole(around.beside) for one in each.heard(Declare))
