@@ -64,7 +64,7 @@ PACKING: Final = Dimension.of("packing", "{}", "alone", "in one frame with anoth
 CARRIED: Final = Dimension("carried", "with the bytes in {}", ((3, ("its value", "its attachment")),))
 FOLLOWED: Final = Dimension("followed", "followed by {}", ((3, ("nothing", "another value in its lane")),))
 ODD: Final = Dimension("odd", "with an unknown extension of {}", ((4, ("nothing", "each message", "each body")),))
-ODD_AS: Final = Dimension("odd_as", "that is a {}", ((4, ("unit", "z64", "zbuf")),))
+ODD_AS: Final = Dimension("odd_as", "with unknown extensions of type {}", ((4, ("unit", "z64", "zbuf")),))
 """Optional extensions that no page names, on what our sessions say (primitives#extensions: it is skipped)."""
 
 ROUTING: Final = (
