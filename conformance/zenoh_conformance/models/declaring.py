@@ -32,7 +32,7 @@ from zenoh_conformance.talking import Party, Scene, one_more, parties
 
 from .manners import put_with_extras
 from .modelled import Known, judged, unless_known
-from .querying import KEYS, essence, meets
+from .questions import KEYS, essence, meets
 
 REQUIREMENT = "declarations/forwarded-on-interest"
 ALSO = (

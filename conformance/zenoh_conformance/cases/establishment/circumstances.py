@@ -48,7 +48,12 @@ CUT: Final = Dimension.of("cut", "{}", "in one packet", "cut behind its length",
 ZID: Final = Dimension.of("zid", "with a ZenohID of {} bytes", 8, 4, 16)
 FIRST_SN: Final = Dimension.of("initial_sn", "with the first number {}", 0, 1, 127, 16_384, 0x0FFF_FFFF)
 """At the boundaries of VLE, as far as the negotiated numbers go."""
-LEASE: Final = Dimension.of("lease", "with a lease of {}", "10 s", "3600 s", "10000 ms", "65537 ms", "86400000 ms")
+LEASE: Final = Dimension(
+    "lease",
+    "with a lease of {}",
+    ((1, ("10 s", "3600 s", "10000 ms", "65537 ms", "86400000 ms")), (3, ("128 s",))),
+)
+"""Read in the other unit, or cut to seven bits, the last one is over while we rest."""
 BEFORE: Final = Dimension.of(
     "before", "after {}", "nothing", "a session of another node", "a handshake of another node that was refused",
     "a handshake of the same node that was refused", "a handshake of the same node that was given up",
@@ -82,7 +87,7 @@ SHORT_LEASE: Final = 100
 """Milliseconds of the lease of a session that came before."""
 MANY: Final = tuple(map(reason_code, ("GENERIC", "MAX_SESSIONS", "MAX_LINKS")))
 """Reasons of a CLOSE for which what came before may be the cause."""
-REST: Final = 0.15
+REST: Final = 0.2
 """Seconds for which we are silent in a session that has a longer lease."""
 
 

@@ -209,16 +209,16 @@ def value_of(around: Surroundings, kind: str, payload: bytes) -> Put | Del:
     return Put(payload=payload)
 
 
-def answer_of(around: Surroundings, number: int) -> Response:
+def answer_of(around: Surroundings, number: int) -> Any:
     """What a queryable answers."""
     v, key = around.v, plain(around.sender.whole("k/a" if around.v[SAID] == "wildcard" else around.key))
 
-    def response(payload: bytes) -> Response:
+    def response(payload: bytes) -> Any:
         kind = str(v[ANSWER])
         body = Err(payload=payload) if kind == "err" else Reply(body=value_of(around, kind, payload))
-        return Response(id=number, key=key, exts=Exts(around.exts), body=body)
+        return with_odd(v, Response(id=number, key=key, exts=Exts(around.exts), body=body))
 
-    return with_odd(v, response(around.payload(response)))
+    return response(around.payload(response))
 
 
 DECLARES = {"subscriber": DSubscriber, "queryable": DQueryable, "token": DToken}

@@ -53,7 +53,7 @@ KINDS: Final = (
 """One message of each kind that has an effect elsewhere; key and id are filled in when it is said."""
 
 DECLARED: Final[Mapping[type[Any], type[Any]]] = {USubscriber: DSubscriber, UQueryable: DQueryable, UToken: DToken}
-ENDED: Final = (ResponseFinal, *DECLARED)
+ENDED: Final[tuple[type[Any], ...]] = (ResponseFinal, *DECLARED)
 """What a node also says for a session that has ended."""
 
 
