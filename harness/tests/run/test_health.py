@@ -9,6 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import NetworkOam
@@ -18,8 +19,11 @@ from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.wire import vle
 from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.errors import AgentError, CannotConnect, CannotStart, NotZenoh
+from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.faulty.table import provoke
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import Recorder
+from zenoh_harness.reference import Reference
 from zenoh_harness.run.node import health
 from zenoh_harness.run.node.health import Budget
 from zenoh_harness.targets import agent, target
@@ -220,3 +224,25 @@ def test_who_states_that_it_is_no_router_passes_nothing_on(reach, sessions, monk
         found = health.check(node)
     assert found.well
     assert {event.connection for event in found.conversation} == sessions
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("counts-leases-as-milliseconds", Verdict.NOT_OBSERVED), ("", Verdict.ZOMBIE)]
+)
+def test_a_node_that_takes_a_lease_for_over_is_not_dead(monkeypatch, name, verdict):
+    """It was a zombie in five places, and kept back as one; the law about EXPIRED judges it."""
+    node = all_faulty_nodes()[name].node if name else Reference
+    case = all_cases()["establishment-limits/a-silent-session-expires"]
+    said = provoke(case, {"seconds": True}, node)[1].conversation
+
+    def falls_ill(look):
+        look.recorder.conversation = said
+        raise health._Ill(Verdict.ZOMBIE, "a declaration is not dealt with: Close(EXPIRED)")
+
+    monkeypatch.setattr(health._Check, "_steps", falls_ill)
+    with target.open_target(parse("reference")).start() as live:
+        found = health.check(live)
+
+    assert found.verdict is verdict
+    assert found.cause.startswith("a declaration is not dealt with: Close(EXPIRED)")
+    assert ("which law/expired-needs-a-lease judges" in found.cause) is bool(name)

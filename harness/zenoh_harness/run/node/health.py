@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.kept_waiting import kept_waiting
 from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.laws.session_terms import ExpiredNeedsALease
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.primitives import WhatAmI, WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
@@ -89,7 +91,7 @@ class Health:
     grade: Grade
     """The highest grade that it reached."""
     verdict: Verdict
-    """PASS, SLOW, PANIC, ZOMBIE, HANG or CRASH; NOT_OBSERVED where we kept an impatient node waiting."""
+    """PASS, SLOW, PANIC, ZOMBIE, HANG or CRASH; NOT_OBSERVED where we kept an impatient node waiting, or it took a lease for over."""
     cause: str
     """Why, in one line, free of times; empty for PASS."""
     latency: float
@@ -156,8 +158,13 @@ class _Check:
         latency = time.monotonic() - began
         late = kept_waiting(self.recorder.conversation, self.node.side, self.habits.waits)
         self._leave()
-        if late is not None and verdict.is_stuck:
+        if verdict.is_stuck and late is not None:
             verdict, cause = Verdict.NOT_OBSERVED, late.cause
+        elif verdict.is_stuck and expired_early(self.recorder.conversation, self.node.side):
+            verdict, cause = (
+                Verdict.NOT_OBSERVED,
+                f"{cause}, before a lease was over, which {ExpiredNeedsALease.id} judges",
+            )
         if self.budget and verdict is Verdict.PASS and latency > self.budget.slow:
             verdict, cause = Verdict.SLOW, "works, past its latency budget"
         return self._health(verdict, cause, latency)
@@ -350,6 +357,12 @@ class _Check:
     def _leave(self) -> None:
         for dialogue in self.open:
             leave(dialogue, self.habits)
+
+
+def expired_early(conversation: Conversation, side: Side) -> bool:
+    """Whether a node said EXPIRED before a lease was over: it lives, and a look at it shows nothing else."""
+    said = judge(conversation, [ExpiredNeedsALease])
+    return any(one.findings and one.sender is side for one in said)
 
 
 def leave(us: Dialogue, habits: TargetHabits) -> None:
