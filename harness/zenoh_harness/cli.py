@@ -215,9 +215,10 @@ def _complete(wanted: str) -> int:
 
 
 def _terminate_like_interrupt() -> Any:
-    """Make SIGTERM raise KeyboardInterrupt as Ctrl-C does, so that started processes are ended."""
+    """Make the first SIGTERM raise KeyboardInterrupt as Ctrl-C does, so that started processes are ended and results written."""
 
-    def interrupt(_number: int, _frame: object) -> None:
+    def interrupt(number: int, _frame: object) -> None:
+        signal.signal(number, lambda *_: None)  # a second one does not end what the first one has us write
         raise KeyboardInterrupt
 
     try:

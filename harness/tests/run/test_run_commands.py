@@ -198,6 +198,19 @@ def test_a_signal_ends_it_in_order_with_its_results(tmp_path, number, target, jo
     assert not left_by(tmp_path, children)
 
 
+def test_a_second_sigterm_does_not_end_what_the_first_one_has_written(tmp_path):
+    process = started(tmp_path, RIGHT, "--jobs", "1")
+    wait_for(process, lambda: lines_of(tmp_path / "r" / "results.jsonl") > 2)
+    while process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.001)
+    process.communicate()
+    footer = results.read(tmp_path / "r").footer
+    assert footer is not None
+    assert footer.why == "interrupted"
+
+
 def test_killed_itself_its_results_are_readable_and_nothing_is_left(tmp_path):
     process = started(tmp_path, RIGHT, "--jobs", "1")
     wait_for(process, lambda: lines_of(tmp_path / "r" / "results.jsonl") > 20)

@@ -232,10 +232,12 @@ class Supervisor:
                 self.signal_group(signal.SIGKILL)
 
     def signal_group(self, number: int) -> None:
+        """Signal the command's group, and the command itself if it left that: each process once, as some act on each signal."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(self.child) != self.child:
+                os.kill(self.child, number)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.child, number)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(self.child, number)
 
     def abandon(self) -> None:
         """The harness is gone."""
