@@ -55,6 +55,8 @@ class Finding:
     """Those on which it depends: name of a dimension and value."""
     is_work: bool = False
     """Seen by asking a session for work: says little of a target whose sessions do none."""
+    once: bool = False
+    """Seen once, and not again by the same steps."""
 
     @property
     def reached(self) -> bool:

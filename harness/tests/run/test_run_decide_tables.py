@@ -72,6 +72,33 @@ def outcome(went, number=1, level="MUST"):
     return AttemptOutcome(item=item(level), went=went, findings=findings, cause=cause, end=f"end {number}")
 
 
+def once(level="MUST"):
+    """An attempt of many runs, as of a model, in which one deviated, and did not when it was run again."""
+    shown = outcome(DEVIATED, level=level)
+    return replace(shown, findings=(replace(shown.findings[0], once=True),))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "verdict"),
+    [
+        ([once()], "flaky"),
+        ([once(), once()], "flaky"),
+        ([once(), outcome(HELD)], "flaky"),
+        ([once(), outcome(DEVIATED, 2)], "fail"),
+        ([outcome(DEVIATED, 2), once()], "fail"),
+    ],
+)
+def test_what_came_once_is_flaky_and_hides_nothing_that_comes_each_time(outcomes, verdict):
+    """A client lost a query in one run of a model: it was a failure, of what that run was about."""
+    found = decide(item(), outcomes)
+    assert found.verdict.value == verdict
+    assert ("why 2" in found.cause) is (verdict == "fail")
+
+
+def test_what_came_once_of_what_should_be_is_a_warning():
+    assert decide(item("SHOULD"), [once("SHOULD")]).verdict is Verdict.WARN
+
+
 def decided(*ways, side=Side.RESPONDER, level="MUST"):
     return decide(item(level), [outcome(went, number, level) for number, went in enumerate(ways, 1)], side)
 

@@ -159,4 +159,4 @@ def not_again(finding: Finding) -> Finding:
     if not finding.reached:
         return finding
     why = f"what deviated once did not deviate again: {finding.cause}"
-    return replace(finding, path="", why=why)
+    return replace(finding, path="", why=why, once=True)

@@ -105,7 +105,7 @@ def _beside(red: AttemptOutcome) -> tuple[str, ...]:
 
 
 def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
-    """What several attempts are together."""
+    """What several attempts are together. What came once in an attempt of many runs, and not again, is `flaky`."""
     if Verdict.ERROR in verdicts:
         return Verdict.ERROR
     seen = set(verdicts) - {Verdict.SLOW}
@@ -146,7 +146,8 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
             return Verdict.NOT_OBSERVED
         case Went.DEVIATED:
             finding = outcome.findings[0]
-            return verdict_of(finding, level_of(finding.requirement or outcome.item.case.requirement))
+            verdict = verdict_of(finding, level_of(finding.requirement or outcome.item.case.requirement))
+            return Verdict.FLAKY if finding.once and verdict is Verdict.FAIL else verdict
         case Went.LOST:
             # A responder must accept; an initiator that did not connect, and was found well afterwards, took longer than usual.
             return Verdict.FAIL if side is Side.RESPONDER else Verdict.SLOW
