@@ -76,6 +76,10 @@ class AgentError(TargetError):
     """The agent of a node is missing, stalls, or breaks its protocol."""
 
 
+class AgentGone(AgentError):  # noqa: N818  reads as a sentence
+    """The program of the agent has ended: a node that ends by itself, or died, is started anew."""
+
+
 class AgentUnimplemented(AgentError):  # noqa: N818  reads as a sentence
     """The agent's implementation lacks the command."""
 

@@ -77,6 +77,8 @@ def _traits(one: Judgement) -> Iterator[Trait]:
             yield "closed", closed[1]
         return
     was = found(one)
+    if one.verdict is Verdict.SLOW and not was:
+        yield "slow", words_of(one.cause)
     yield "requirement", one.key.requirement
     yield from (("vector", name) for name in vectors_of(one))
     if one.verdict is Verdict.FLAKY and is_loss(was) and lost_message(was) in (*OF_A_QUERY, A_SESSION):

@@ -425,6 +425,17 @@ def test_what_is_lost_once_in_a_while_is_not_lost_by_what_is_wrong_each_time() -
     assert heads(lane, replace(case, verdict=Verdict.FAIL)) == {RAISED}
 
 
+def test_one_that_comes_late_is_late_once_wherever_it_is_waited_for() -> None:
+    """A client that came back after seconds now and then was slow in fourteen requirements."""
+    late = [
+        red(f"a/{number}", about, verdict=Verdict.SLOW, cause=f"the target did not connect to tcp/127.0.0.1:{number}")
+        for number, about in enumerate((QUERY, PUSH, INIT))
+    ]
+
+    assert len(faults(late)) == 1
+    assert len(faults([*late, red("a/b", OPEN, verdict=Verdict.SLOW, cause="the case did not come to its end")])) == 2
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [

@@ -10,7 +10,7 @@ from run_fakes import REQUIREMENT, World, examine
 from zenoh_conformance.cases.case import Case, grid
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.talking.budget import ALL, FEW
-from zenoh_harness.errors import CannotConnect
+from zenoh_harness.errors import AgentGone, CannotConnect
 from zenoh_harness.run.attempt import attempt as attempting
 from zenoh_harness.run.attempt.attempt import Conditions, attempt
 from zenoh_harness.run.attempt.scenes import Overtime
@@ -109,6 +109,7 @@ def test_repetitions_that_hold_confirm_nothing(world):
     [
         (Overtime(), "fail", 2),
         (CannotConnect("no link", step="connect"), "fail", 2),
+        (AgentGone("the agent has exited", step="agent put"), "fail", 2),
         (Elsewhere("not reached"), "not-observed", 1),
         (ZeroDivisionError(), "error", 1),
     ],

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import IO, Any, Final
 
-from zenoh_harness.errors import AgentError, AgentUnimplemented
+from zenoh_harness.errors import AgentError, AgentGone, AgentUnimplemented
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs.processes import Program
 
@@ -189,7 +189,7 @@ class AgentClient:
             last = Deadline.after(1)
             while self._next(last) is not None and not last.passed:  # what it wrote last may be the better reason
                 pass
-            raise AgentError(f"{self._name} has exited", step=f"agent {command['cmd']}", seen=str(why)) from why
+            raise AgentGone(f"{self._name} has exited", step=f"agent {command['cmd']}", seen=str(why)) from why
         while (answer := self._next(deadline)) is not None:
             if answer.get("event") == READY:
                 continue  # nobody waits for it
@@ -201,7 +201,7 @@ class AgentClient:
                 break
         step = f"agent {command['cmd']}"
         if self._lines.ended:
-            raise AgentError(f"{self._name} has exited", step=step, seen="its output ended")
+            raise AgentGone(f"{self._name} has exited", step=step, seen="its output ended")
         raise AgentError(f"{self._name} does not answer {command['cmd']}", step=step, seen=SILENT)
 
     def _next(self, deadline: Deadline) -> dict[str, Any] | None:

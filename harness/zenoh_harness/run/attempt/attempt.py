@@ -19,7 +19,7 @@ from zenoh_conformance.judging.shown_rows import RowCount
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking.budget import KEPT, Budgets
 from zenoh_conformance.talking.silences import Silences
-from zenoh_harness.errors import CannotConnect, HarnessError
+from zenoh_harness.errors import AgentGone, CannotConnect, HarnessError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs.processes import Program
 from zenoh_harness.run.attempt.limiter import Limiter
@@ -43,7 +43,7 @@ class Went(Enum):
     """The target did what is required."""
     DEVIATED = "deviated"
     LOST = "lost"
-    """No link was to be had."""
+    """No link was to be had, or the program of the target ended meanwhile."""
     OVERTIME = "overtime"
     """The hard deadline passed."""
     BROKE = "broke"
@@ -190,7 +190,7 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         went, cause = Went.OVERTIME, "the case did not come to its end before its deadline"
     except Elsewhere as otherwise:
         went, cause = Went.ELSEWHERE, str(otherwise)
-    except CannotConnect as lost:
+    except (CannotConnect, AgentGone) as lost:
         went, cause = Went.LOST, lost.what
     except HarnessError as broken:
         went, cause = Went.BROKE, str(broken)
