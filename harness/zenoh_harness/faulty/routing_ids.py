@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zenoh_conformance.messages import Declare, DSubscriber, Interest, Request, Response, ResponseFinal
+from zenoh_conformance.messages import Declare, DSubscriber, DToken, Interest, Request, Response, ResponseFinal
 from zenoh_conformance.wire import Unknown
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import Reference, refuse
 
-from . import fault
+from . import fault, faulty
 
 IDS, EXTENSIONS = "routing-ids", "routing-extensions"
 
@@ -38,6 +38,18 @@ fault(
     on_entity_gone=lambda base, entity: base(entity=entity & 0xFFFF),
     caught_by=(f"{IDS}/a-subscriber-may-have-any-id", f"{IDS}/a-queryable-may-have-any-id"),
 )
+
+
+@faulty("on_entity", caught_by="interest-snapshots/a-snapshot-of-many-is-whole")
+def keeps_the_tokens_of_all_under_their_ids(node, base, link, body):
+    """Ends a session that declares a token under an id that another session, even one that has ended, gave to another key."""
+    if isinstance(body, DToken):
+        keys, key = vars(node).setdefault("keys_of_tokens", {}), node.key_of(link, body.key)
+        if keys.setdefault(body.id, key) != key:
+            refuse(None)
+    base()
+
+
 fault(
     "answers-interests-of-two-bytes",
     "Does not answer an interest whose id has more than sixteen bits.",
