@@ -145,7 +145,7 @@ fault(
 fault(
     "introduces-itself-to-peers-under-id-0",
     "Tells a peer unasked of a subscriber of its own, as an answer to an interest with id 0.",
-    on_live=after(
+    go_live=after(
         lambda node, link: (
             node.say(link, declare(DSubscriber(id=0xFFF0, key=whole("introduced")), 0))
             if link.theirs.whatami == sane.PEER
