@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from faulty_nodes import BY_RULE
 
 from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.cases.establishment.circumstances import BEFORE
-from zenoh_conformance.cases.routing.circumstances import MEANWHILE, ODD_AS, PAST
+from zenoh_conformance.cases.routing.circumstances import FOLLOWED, MEANWHILE, ODD_AS, PAST
 from zenoh_conformance.cases.varied import AFTER_OTHERS
-from zenoh_conformance.judging.finding import Finding
-from zenoh_conformance.judging.variation import coverage_of
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.variation import coverage_of, row_with
+from zenoh_conformance.messages import Push, Request
+from zenoh_conformance.reading.connection import priority_of
 from zenoh_harness.cli import main
 from zenoh_harness.faulty import FaultyNode
 from zenoh_harness.faulty.chains import LosesAChain
 from zenoh_harness.faulty.circumstances import LosesSomewhere
 from zenoh_harness.faulty.handshakes import WrongSomewhere
 from zenoh_harness.faulty.table import provoke
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import Link, Reference
+from zenoh_harness.reference.memory import MemoryScene
 
 WRONG_ONCE = [node for node in BY_RULE.values() if issubclass(node.node, LosesSomewhere)]
 """A node for each kind of message, dimension and value."""
@@ -81,3 +86,30 @@ def test_a_case_is_shown_with_its_dimensions_and_how_many_pairs_each_depth_has(c
 
     assert "varies   lane: 5, 1, 2, 3, 4, 6, 7" in shown
     assert f"rows     full: {full.rows}, with {full.of:,} of {full.of:,} pairs of values" in shown
+
+
+class SwapsTwoOfALane(Reference):
+    """Holds a publication until the next message of its session, and forwards the next first if it has the same key and lane."""
+
+    held_back: Any = None
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        before, self.held_back = self.held_back, (link, push, reliable)
+        if before is not None and before[1].key == push.key and priority_of(before[1]) == priority_of(push):
+            before, self.held_back = self.held_back, before
+        if before is not None:
+            super().on_push(*before[:2], reliable=before[2])
+
+    def on_request(self, link: Link, request: Request) -> None:
+        before, self.held_back = self.held_back, None
+        if before is not None:
+            super().on_push(*before[:2], reliable=before[2])
+        super().on_request(link, request)
+
+
+def test_two_values_of_a_lane_that_change_places_are_seen() -> None:
+    case = all_cases()["routing-varied/a-publication-comes-in-any-circumstances"]
+    scene = MemoryScene(case.requirement, SwapsTwoOfALane, role=case.role, profile=case.profile)
+
+    with pytest.raises(Deviation, match="push.put.payload.*, only followed by another value in its lane"):
+        case.run(scene, {}, row_with(case.varies, {FOLLOWED.name: str(FOLLOWED.values[1])}))

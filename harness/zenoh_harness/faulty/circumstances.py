@@ -19,6 +19,7 @@ from zenoh_conformance.cases.routing.circumstances import (
     EXPRESS,
     FOLLOWED,
     LANE,
+    LIMITED,
     ODD,
     ODD_AS,
     PACKING,
@@ -28,6 +29,7 @@ from zenoh_conformance.cases.routing.circumstances import (
     ROUTING,
     SAID,
     SIZE,
+    TARGETED,
     TERMS,
 )
 from zenoh_conformance.cases.routing.pasts import COMES_AND_GOES, NUMBER
@@ -188,7 +190,7 @@ TOLD = "routing-varied/a-declaration-is-told-in-any-circumstances"
 
 STEPS: Final[Mapping[str, tuple[str, Dimensions]]] = {
     "publication": (PUSHED, (PUT_OR_DEL, *ROUTING, FOLLOWED)),
-    "query": (ASKED, ROUTING),
+    "query": (ASKED, (*ROUTING, TARGETED, LIMITED)),
     "answer": (ASKED, (ANSWER, LANE, CHANNEL, EXPRESS, SIZE, PAST, TERMS, CARRIED, ODD, ODD_AS)),
     "declaration": (TOLD, (ENTITY, SAID, DECLARED, RECEIVERS, PAST, TERMS, ODD, ODD_AS)),
 }

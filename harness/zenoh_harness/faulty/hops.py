@@ -18,6 +18,7 @@ from zenoh_conformance.cases.routing.circumstances import (
     FOLLOWED,
     FULL,
     LANE,
+    LIMITED,
     MEANWHILE,
     ODD,
     ODD_AS,
@@ -27,10 +28,11 @@ from zenoh_conformance.cases.routing.circumstances import (
     RECEIVERS,
     SAID,
     SIZE,
+    TARGETED,
     TERMS,
 )
 from zenoh_conformance.judging.variation import Value
-from zenoh_conformance.messages import Err, Push, PutAttachment, QueryAttachment, Reply
+from zenoh_conformance.messages import Err, Push, PutAttachment, QueryAttachment, QueryTarget, Reply, Target
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.connection import priority_of
@@ -149,6 +151,14 @@ def is_odd_as(message: Any, encoding: Value) -> bool:
     return encoding in _unknown_of(message, bodies=False) + _unknown_of(message, bodies=True)
 
 
+def is_targeted(hop: Hop, value: Value) -> bool:
+    """Whether a query is for complete queryables, and those of the receiver are at such a distance."""
+    target = hop.message.exts.get(QueryTarget)
+    far = any(held.distance for held in hop.to.queryables.values())
+    complete = target is not None and target.value == Target.ALL_COMPLETE
+    return complete and far == (value == TARGETED.values[-1])
+
+
 SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     LANE.name: lambda hop, value: priority_of(hop.message) == value,
     CHANNEL.name: lambda hop, value: hop.node.reliable == (value == "reliable"),
@@ -166,6 +176,8 @@ SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     CARRIED.name: lambda hop, value: _has_only_an_attachment(hop.message),
     ODD.name: lambda hop, value: is_odd(hop.message, value),
     ODD_AS.name: lambda hop, value: is_odd_as(hop.message, value),
+    TARGETED.name: lambda hop, value: is_targeted(hop, value),
+    LIMITED.name: lambda hop, value: any(f"a {type(ext).__name__}" == value for ext in hop.message.exts),
     FOLLOWED.name: lambda hop, value: hop.node.memory[hop.source.session].repeats,
 }
 """Dimension to whether a message is in the circumstance of a value."""

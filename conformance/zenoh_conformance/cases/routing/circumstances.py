@@ -12,9 +12,19 @@ from functools import partial
 from typing import Any, Final
 
 from zenoh_conformance.judging.variation import Dimension, Variation
-from zenoh_conformance.messages import Frame, InterestMode, InterestOptions, USubscriber, sane
+from zenoh_conformance.messages import (
+    Budget,
+    Frame,
+    InterestMode,
+    InterestOptions,
+    QueryTarget,
+    Target,
+    Timeout,
+    USubscriber,
+    sane,
+)
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Party, Scene
@@ -31,7 +41,9 @@ ENTITY: Final = Dimension.of("entity", "of a {}", "subscriber", "queryable", "to
 SAID: Final = Dimension.of(
     "said", "named by {}", "name", "number", "number and suffix", "wildcard", "number of the receiver"
 )
-DECLARED: Final = Dimension.of("declared", "declared by {}", "name", "wildcard", "number")
+DECLARED: Final = Dimension(
+    "declared", "declared by {}", ((1, ("name", "wildcard", "number")), (6, ("number and suffix",)))
+)
 SIZE: Final = Dimension.of("size", "with {} bytes", 0, 1, 127, 128, 16_383, 16_384, 65_000, 70_000, is_ordered=True)
 """At the boundaries of VLE, and around a batch: 65,000 is what just fills one."""
 RECEIVERS: Final = Dimension.of("receivers", "with {} receivers", 1, 2, 3, is_ordered=True)
@@ -66,6 +78,10 @@ FOLLOWED: Final = Dimension("followed", "followed by {}", ((3, ("nothing", "anot
 ODD: Final = Dimension("odd", "with an unknown extension of {}", ((4, ("nothing", "each message", "each body")),))
 ODD_AS: Final = Dimension("odd_as", "with unknown extensions of type {}", ((4, ("unit", "z64", "zbuf")),))
 """Optional extensions that no page names, on what our sessions say (primitives#extensions: it is skipped)."""
+TARGETED: Final = Dimension("targeted", "for {}", ((5, ("All", "AllComplete", "AllComplete, at a distance of 3")),))
+"""The target of a query, and what each queryable says of itself."""
+LIMITED: Final = Dimension("limited", "with {}", ((5, ("no limit", "a Timeout", "a Budget")),))
+DONE: Final = Dimension("done", "where the last queryable {}", ((5, ("sends its final", "leaves")),))
 
 ROUTING: Final = (
     LANE, CHANNEL, EXPRESS, SAID, DECLARED, SIZE, RECEIVERS, PAST, TERMS, PACKING, MEANWHILE, CARRIED, ODD, ODD_AS,
@@ -84,7 +100,21 @@ FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "numbers of 8 bits": {"resolution": 2 << 2},
 }
 """What the InitSyn of each of our sessions has otherwise."""
+INFO: Final[Mapping[str, Mapping[str, Any]]] = {
+    "All": {},
+    "AllComplete": {"complete": True},
+    "AllComplete, at a distance of 3": {"complete": True, "distance": 3},
+}
+"""What a queryable declares beside its key."""
+LIMITS: Final[Mapping[str, tuple[Timeout | Budget, ...]]] = {
+    "no limit": (),
+    "a Timeout": (Timeout(value=60_000),),
+    "a Budget": (Budget(value=100),),
+}
+"""What a query has for a limit, which is not reached."""
 FULL: Final = 65_000
+CHUNK: Final = "k"
+"""The first chunk of all that is said and declared."""
 PATTERN: Final = bytes(range(251))
 """A payload repeats it: its length is a prime, so that a lost piece shows."""
 
@@ -134,10 +164,16 @@ class Surroundings:
         return "k/**" if self.v[SAID] == "number and suffix" else "k/*"
 
     def declare_at(self, receiver: Party, kind: str, entity: int | None = None) -> int:
-        """A receiver declares what is to receive, by its name or by a number; its id."""
+        """A receiver declares what is to receive, by its name or by a number, and complete where its row has it so; its id."""
+        return declares(receiver, kind, self.named_at(receiver), entity, **INFO[str(self.v[TARGETED])])
+
+    def named_at(self, receiver: Party) -> str | WireExpr:
+        """What a receiver declares, as its row names it."""
         key = self.declared_key
-        named = receiver.names_key(key, NUMBER) if self.v[DECLARED] == "number" else key
-        return declares(receiver, kind, named, entity)
+        if self.v[DECLARED] == "number and suffix":
+            number = receiver.names_key(CHUNK, NUMBER)
+            return WireExpr(scope=number.scope, suffix=key.removeprefix(CHUNK), mapping=True)
+        return receiver.names_key(key, NUMBER) if self.v[DECLARED] == "number" else key
 
     def let_pass(self, kind: str) -> None:
         """What happens before something is said."""
@@ -174,6 +210,13 @@ class Surroundings:
         """The QoS of the message; a busy node may drop what does not say that it blocks."""
         value = 0x08 | self.v.number(LANE) | 0x10 * self.v.number(EXPRESS)
         return () if value == 0x08 | sane.DEFAULT_PRIORITY and not self.v.number(SIZE) else (QoS(value=value),)
+
+    @property
+    def query_exts(self) -> tuple[Any, ...]:
+        """The extensions of a query: AllComplete needs queryables whose key includes that of the query."""
+        serves = self.v[TARGETED] != TARGETED.default and keyexpr.includes(self.declared_key, self.key)
+        target = Target.ALL_COMPLETE if serves else Target.ALL
+        return (*self.exts, QueryTarget(value=int(target)), *LIMITS[str(self.v[LIMITED])])
 
     def says(self, *messages: Any) -> None:
         """The sender says messages, in the lane, on the channel and packed as the row has it."""

@@ -28,14 +28,14 @@ NUMBER: Final = 40
 TAKES_BACK: Final[Mapping[str, type[Any]]] = {"subscriber": USubscriber, "queryable": UQueryable, "token": UToken}
 
 
-def declares(who: Party, kind: str, key: str | WireExpr, entity: int | None = None) -> int:
-    """Declare something of a kind; its id."""
+def declares(who: Party, kind: str, key: str | WireExpr, entity: int | None = None, **info: Any) -> int:
+    """Declare something of a kind; its id. `info`: what a queryable says of itself."""
     makes: dict[str, Any] = {
         "subscriber": who.declares_subscriber,
         "queryable": who.declares_queryable,
         "token": who.declares_token,
     }
-    return int(makes[kind](key, entity=entity).id)
+    return int(makes[kind](key, entity=entity, **info).id)
 
 
 def _taken_back(around: Surroundings, kind: str) -> None:
@@ -64,7 +64,7 @@ def _other_ids(around: Surroundings, kind: str) -> None:
 def _another_query(around: Surroundings, _kind: str) -> None:
     receiver, querier = around.receivers[0], around.sender
     served = receiver.declares_queryable("past/q")
-    asked = querier.asks("past/q")
+    asked = querier.asks("past/q", parameters="past=1")
     receiver.replies(asked, b"past")
     receiver.finishes(asked)
     querier.expect_final(asked, step="not reached: another query")

@@ -32,12 +32,10 @@ from zenoh_conformance.messages import (
     Query,
     QueryAttachment,
     QueryBody,
-    QueryTarget,
     Reply,
     Request,
     Response,
     ResponseFinal,
-    Target,
 )
 from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.reading.names import plain, undeclared_key
@@ -47,8 +45,10 @@ from zenoh_conformance.wire import Exts
 from .circumstances import (
     ANSWER,
     DECLARED,
+    DONE,
     ENTITY,
     FOLLOWED,
+    LIMITED,
     ODD,
     ODD_AS,
     PAST,
@@ -57,12 +57,13 @@ from .circumstances import (
     ROUTING,
     SAID,
     SIZE,
+    TARGETED,
     TERMS,
     Surroundings,
     say,
     with_odd,
 )
-from .pasts import NUMBER, REUSED, REUSED_INTEREST, REUSED_QUERY, TAKES_BACK, declares
+from .pasts import REUSED, REUSED_INTEREST, REUSED_QUERY, TAKES_BACK, declares
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable
 
 
@@ -144,7 +145,7 @@ def a_publication_comes_in_any_circumstances(scene: Scene, v: Variation) -> None
     "query/query-reaches-intersecting",
     needs=ROUTES,
     control=a_query_reaches_a_queryable,
-    varies=(ANSWER, *ROUTING),
+    varies=(ANSWER, *ROUTING, TARGETED, LIMITED, DONE),
 )
 def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None:
     """
@@ -163,7 +164,7 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         around.declare_at(each, "queryable", REUSED)
     around.let_pass("queryable")
     key = around.spelt()
-    exts: Exts[Any] = Exts((*around.exts, QueryTarget(value=int(Target.ALL))))
+    exts: Exts[Any] = Exts(around.query_exts)
 
     def request(payload: bytes) -> Request:
         carrier: Any = QueryAttachment if around.in_attachment else partial(QueryBody, encoding=Encoding(0))
@@ -189,10 +190,13 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         with querier.us.about("reply/response-correlates"):
             came = querier.expect(Response, lambda one: one.message.id == number, step=f"the answer of {each.name}")
         same(querier, "response", answer, answer.key.suffix or "", came)
+    querier.expect_end(Asked(beside, querier.whole(around.beside), said, querier))
     with querier.us.about("query/query-complete-on-finals"):
         querier.us.require(not querier.finals(asked), expected="no final yet", got="ResponseFinal", step="the end")
-    for each, ident in taken:
+    for each, ident in taken[: len(taken) - (v[DONE] != DONE.default)]:
         say(each, v, with_odd(v, ResponseFinal(id=ident, exts=Exts(around.exts))))
+    if v[DONE] != DONE.default:
+        around.receivers[-1].leaves()
     querier.expect_end(asked)
     querier.settles("not reached: the sessions work")
     with querier.us.about("reply/exactly-one-final"):
@@ -250,8 +254,7 @@ def a_declaration_is_told_in_any_circumstances(scene: Scene, v: Variation) -> No
     around = Surroundings.of(scene, v, kind)
     key = around.spelt()
     for each in around.receivers:
-        where = each.names_key(around.declared_key, NUMBER) if v[DECLARED] == "number" else around.declared_key
-        each.asks_interest(OPTIONS[kind], InterestMode.CURRENT_FUTURE, where, REUSED_INTEREST)
+        each.asks_interest(OPTIONS[kind], InterestMode.CURRENT_FUTURE, around.named_at(each), REUSED_INTEREST)
         each.settles()
 
     declares(around.sender, kind, around.beside)
