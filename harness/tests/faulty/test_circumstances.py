@@ -111,5 +111,5 @@ def test_two_values_of_a_lane_that_change_places_are_seen() -> None:
     case = all_cases()["routing-varied/a-publication-comes-in-any-circumstances"]
     scene = MemoryScene(case.requirement, SwapsTwoOfALane, role=case.role, profile=case.profile)
 
-    with pytest.raises(Deviation, match="push.put.payload.*, only followed by another value in its lane"):
+    with pytest.raises(Deviation, match=r"push.put.payload.*, only followed by another value in its lane"):
         case.run(scene, {}, row_with(case.varies, {FOLLOWED.name: str(FOLLOWED.values[1])}))
