@@ -9,7 +9,7 @@ from faulty_nodes import BY_RULE
 
 from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.cases.establishment.circumstances import BEFORE
-from zenoh_conformance.cases.routing.circumstances import FOLLOWED, MEANWHILE, ODD_AS, PAST
+from zenoh_conformance.cases.routing.circumstances import FOLLOWED, MEANWHILE, ODD, ODD_AS, PAST
 from zenoh_conformance.cases.varied import AFTER_OTHERS
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.variation import coverage_of, row_with
@@ -52,6 +52,7 @@ def test_a_node_that_is_wrong_in_one_circumstance_is_seen_and_the_circumstance_n
         f"{'' if dimension is ODD_AS else ', only '}{dimension.says.format(value)}"
     ]  # of an extension it says both
     names += [f", {AFTER_OTHERS}"] * (dimension in (PAST, MEANWHILE))
+    names += [", only after another query"] * (dimension in (ODD, ODD_AS))  # which has such an extension, in full dress
 
     assert seen_at_full(node).cause.endswith(tuple(names))
 
