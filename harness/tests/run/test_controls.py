@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from zenoh_conformance.cases.case import Case, all_cases
-from zenoh_conformance.cases.controls import BASIC, Ground
+from zenoh_conformance.cases.controls import BASIC, Ground, steps_before, words_of
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
@@ -275,3 +276,47 @@ def test_the_first_reason_why_a_control_was_not_tried_is_given() -> None:
     assert ground.missing(case(REFUSAL), {}, None) == f"rests on {SANE}, which did not pass"
     ground.note(SANE, {}, passed=True)
     assert ground.missing(case(REFUSAL), {}, None) == ""
+
+
+def test_the_steps_before_a_check_are_those_of_a_plain_session() -> None:
+    basic = BASIC[Side.RESPONDER]
+
+    assert [steps_before(case(name)) for name in basic] == [basic[:at] for at in range(len(basic))]
+    assert steps_before(case(REFUSAL)) == basic
+
+
+def test_numbers_do_not_tell_what_came_apart() -> None:
+    assert words_of("init.exts at byte 23 of 4") == "init.exts at byte n of n"
+
+
+def test_a_check_stands_by_its_own_values_as_far_as_it_was_judged() -> None:
+    ground, (one, other) = Ground(all_cases()), case(SKIPPED).parameters[:2]
+    assert ground.stands(SKIPPED, one) is None
+
+    ground.note(SKIPPED, one, passed=True)
+    ground.note(SKIPPED, other, passed=False)
+    assert (ground.stands(SKIPPED, one), ground.stands(SKIPPED, other), ground.stands(SANE, {})) == (True, False, None)
+
+
+def test_a_check_rests_in_vain_on_what_did_not_pass_with_its_values() -> None:
+    ground, (one, other) = Ground(all_cases()), case(REFUSED).parameters[:2]
+    for parameters, passed in ((case(SKIPPED).parameters[0], True), (case(SKIPPED).parameters[1], False)):
+        ground.note(SKIPPED, parameters, passed)
+    assert not ground.rests_in_vain(case(REFUSED), one, None)
+    assert ground.rests_in_vain(case(REFUSED), other, None)
+
+    ground.note(WORK, {}, passed=False)
+    assert ground.rests_in_vain(case(REFUSED), one, found("the session works", is_work=True))
+    assert not ground.rests_in_vain(case(REFUSED), one, found("stage init"))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_work", "judge"), [(WORK, True, ""), (REFUSAL, False, SANE), (BASIC[Side.RESPONDER][0], True, WORK)]
+)
+def test_what_was_not_reached_names_its_judge_if_there_is_one(name: str, is_work: bool, judge: str) -> None:
+    """A check of a plain session has no control; what work shows is judged by the case about work."""
+    whole = "not reached: init: silence"
+    alone = replace(case(name), control=None) if name != REFUSAL else case(name)
+
+    said = Ground(all_cases()).missing(alone, {}, found("not reached: init", is_work=is_work))
+    assert said == (f"{whole} ({judge} judges that)" if judge else whole)
