@@ -159,6 +159,21 @@ def test_what_an_application_misses_is_the_message_of_which_it_is_told(ask, told
     assert (found.verdict, found.awaited) == (Verdict.ZOMBIE, awaited)
 
 
+def test_an_application_that_is_not_ready_for_a_moment_is_asked_again(monkeypatch):
+    """A client whose library was not ready for some milliseconds after it had reconnected was a zombie seven times."""
+    ask, left = agent.AgentClient.ask, [REFUSED, REFUSED]
+
+    def asked(self, command, **arguments):
+        if left:
+            raise left.pop()
+        return ask(self, command, **arguments)
+
+    monkeypatch.setattr(agent.AgentClient, "ask", asked)
+    with target.open_target(parse("wheel:1.10.2?role=client")).start() as node:
+        assert health.check(node).verdict is Verdict.PASS
+    assert not left
+
+
 def test_slow_is_past_the_budget(router, monkeypatch):
     monkeypatch.setattr(health, "FLOOR", 0.0)
     assert health.check(router, Budget(calm=0.0)).verdict is Verdict.SLOW

@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, Final
 
 from zenoh_conformance.judging.engine import judge
@@ -23,7 +24,7 @@ from zenoh_conformance.primitives import WhatAmI, WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking import Dialogue, Fence, settle
 from zenoh_conformance.talking.patience import longer
-from zenoh_harness.errors import AgentError, CannotConnect
+from zenoh_harness.errors import AgentError, AgentGone, AgentUnimplemented, CannotConnect
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import LinkWire, Recorder
@@ -54,6 +55,9 @@ TIMES_CALM: Final = 20
 
 TOLD: Final[Mapping[str, str]] = {"query": "declare_queryable", "sample": "declare_subscriber"}
 """What an application is told, and the agent's command without which it is not."""
+
+READY_EVERY: Final = 0.02
+"""Seconds after which an application that refused a command is asked again."""
 
 TELLS: Final[Mapping[str, str]] = {"query": "Request", "sample": "Push"}
 """What an application is told, and the message of which it is told."""
@@ -321,7 +325,7 @@ class _Check:
         due = {event for event, command in TOLD.items() if command in agent.capabilities}
         try:
             for event in sorted(due):
-                agent.ask(TOLD[event], id=f"{key}/{event}", key=key, **PLANS.get(event, {}))
+                self._ask_until_ready(agent, TOLD[event], id=f"{key}/{event}", key=key, **PLANS.get(event, {}))
             us.publish(key, b"alive")
             self._step(us.fence, "a query that nobody serves is not finished")
             if "query" in due:
@@ -338,6 +342,19 @@ class _Check:
             wanted = " and ".join(f"a {event}" for event in sorted(due, reverse=True))
             are = "are" if len(due) > 1 else "is"
             raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(text)} where {wanted} {are} due")
+
+    def _ask_until_ready(self, agent: AgentClient, command: str, **arguments: Any) -> None:
+        """Ask an application for something; a library that has reconnected by itself may refuse it, with a reason, for a moment."""
+        deadline, pause = Deadline.after(self.unit), Event()
+        while True:
+            try:
+                agent.ask(command, **arguments)
+            except AgentError as why:
+                if deadline.passed or SILENT in why.seen or isinstance(why, AgentGone | AgentUnimplemented):
+                    raise
+                pause.wait(READY_EVERY)
+            else:
+                return
 
     def _ask_application(self, us: Dialogue, key: str) -> None:
         """A query that the application serves."""
