@@ -26,7 +26,7 @@ from zenoh_conformance.judging.variation import (
     row_with,
     rows_of,
 )
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Conversation, Side
 
 LANE = Dimension.of("lane", "in lane {}", 5, 1, 7)
 KIND = Dimension.of("kind", "as {}", "put", "del")
@@ -153,7 +153,7 @@ def test_what_a_busy_node_may_lose_is_red_only_when_it_is_lost_each_time(value: 
         if v[CHANCY] == value and next(times, False):
             raise Deviation(Finding(requirement="push/push-reaches-intersecting", sender=Side.RESPONDER))
 
-    runner = Runner(function, (CHANCY,), SimpleNamespace(dialogues=[]), {})
+    runner = Runner(function, (CHANCY,), SimpleNamespace(dialogues=[], conversation=Conversation()), {})
 
     assert (runner.run((value,)) is not None) is is_red
 

@@ -22,6 +22,7 @@ from zenoh_conformance.reading.conversation import Connection, Conversation, Eve
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import provoke, runs_in_memory
 from zenoh_harness.files import conversations
+from zenoh_harness.run.judge.finding_places import details_of
 from zenoh_reports.pages.build import build
 from zenoh_reports.pages.site import Report
 from zenoh_reports.plain import runs
@@ -48,10 +49,10 @@ def asks_the_application(case):
     return any(need.partition(".")[0] == "agent" for need in case.needs)
 
 
-def proof_of(check, requirement, role, profile, parameters, cause, conversation):
+def proof_of(check, requirement, role, profile, parameters, cause, conversation, details=None):
     judgement = {
         "check": check, "parameters": dict(shown_all(parameters)), "profile": profile,
-        "role": role.value, "level": "MUST", "verdict": "fail", "cause": cause, "details": {},
+        "role": role.value, "level": "MUST", "verdict": "fail", "cause": cause, "details": details or {},
     }  # fmt: skip
     lines = [line.rstrip("\n") for line in conversations.lines(conversation)]
     return {"proof": 1, "judgement": judgement, "requirement": {"id": requirement}, "conversation": lines, "script": ""}
@@ -68,10 +69,10 @@ def test_every_red_of_a_faulty_node_is_derived_again(name):
         for parameters in case.parameters[:FEW]:
             findings, scene = provoke(case, parameters, faulty.node)
             if findings:
-                cause = findings[0].cause
-                proof = proof_of(
-                    check, case.requirement, case.role, case.profile, parameters, cause, scene.conversation
-                )
+                cause, links = findings[0].cause, findings[0].links
+                said = scene.conversation.only(links) if links else scene.conversation
+                details = {"found": details_of(findings[0], said)}
+                proof = proof_of(check, case.requirement, case.role, case.profile, parameters, cause, said, details)
                 if name in ASKS_FOR_FACTS:
                     with pytest.raises(ReplayMismatch, match="facts that were not recorded"):
                         derive.derive(proof)

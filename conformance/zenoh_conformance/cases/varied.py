@@ -53,7 +53,8 @@ def run_rows(
             break
         finding = runner.run(row)
         if finding is not None and finding.reached:
-            raise Deviation(runner.shrunk(row, finding, runner.seconds + SHRINKING_TAKES * stretch))
+            until = 0.0 if only else runner.seconds + SHRINKING_TAKES * stretch
+            raise Deviation(runner.shrunk(row, finding, until))
         lost, reached = lost or finding, reached + (finding is None)
     if lost is not None and not reached:
         raise Deviation(lost)
@@ -75,12 +76,14 @@ class Runner:
         return max((us.wire.now() for us in self.scene.dialogues[-1:]), default=0.0)
 
     def run(self, row: Row) -> Finding | None:
-        """One row, as often as its circumstances ask for. Returns what deviates each time."""
+        """One row, as often as its circumstances ask for. Returns what deviates each time, and on which links."""
         chancy = any(value in each.chancy for each, value in zip(self.dimensions, row, strict=True))
+        before = len(self.scene.conversation.connections)
         for _ in range(CHANCES if chancy else 1):
             if (finding := self._once(row)) is None or not finding.reached:
                 return finding
-        return finding
+        assert finding is not None
+        return replace(finding, links=tuple(self.scene.conversation.connections)[before:])
 
     def _once(self, row: Row) -> Finding | None:
         """One row over sessions of its own, which end after it. Returns what deviates."""
@@ -100,20 +103,20 @@ class Runner:
         """The finding in the fewest circumstances that show it, named in its cause: found in brief waits, confirmed in whole ones."""
 
         def is_red(trial: Row) -> bool:
-            return self.seconds < until and self._shows(trial, finding) is not None
+            return self.seconds < until and is_same(finding, self._once(trial))
 
         self.scene.brief, before = True, self.scene.brief
         few = fewest(self.dimensions, row, is_red)
         self.scene.brief = before
-        if few != row and (confirmed := self._shows(few, finding)) is not None:
+        if few != row and (confirmed := self.run(few)) is not None and is_same(finding, confirmed):
             row, finding = few, confirmed
         if row in self.held:
-            return replace(finding, why=f"{finding.saying}, {AFTER_OTHERS}")
+            return replace(finding, why=f"{finding.saying}, {AFTER_OTHERS}", links=())
         words = describe(self.dimensions, row)
         why = f"{finding.saying}, {words}" if words else finding.why
         return replace(finding, why=why, circumstances=odd_of(self.dimensions, row))
 
-    def _shows(self, row: Row, finding: Finding) -> Finding | None:
-        """One row; what deviates, where it is what deviated before."""
-        found = self._once(row)
-        return found if found is not None and found.reached and found.requirement == finding.requirement else None
+
+def is_same(finding: Finding, other: Finding | None) -> bool:
+    """Whether the other one is a deviation from the same requirement."""
+    return other is not None and other.reached and other.requirement == finding.requirement

@@ -53,6 +53,8 @@ class Finding:
     """The erratum, by its phrase, whose text allows what came, where the baseline does something else."""
     circumstances: tuple[tuple[str, str | int], ...] = field(default=(), compare=False, repr=False)
     """Those on which it depends: name of a dimension and value."""
+    links: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """The connections that show it, where others of the same case do not; empty: all."""
     is_work: bool = False
     """Seen by asking a session for work: says little of a target whose sessions do none."""
     once: bool = False

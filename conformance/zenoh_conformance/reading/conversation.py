@@ -6,7 +6,7 @@ the file format; this module uses no file and no clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
@@ -111,6 +111,11 @@ class Conversation:
             if total > most:
                 del self.events[number:]
                 return
+
+    def only(self, names: Collection[str]) -> Conversation:
+        """What was said on these connections."""
+        connections = {name: connection for name, connection in self.connections.items() if name in names}
+        return Conversation(connections, [event for event in self.events if event.connection in names], self.about)
 
     def connection(self, name: str) -> Connection:
         """The connection with this name; a plain TCP connection is added if there is none."""

@@ -83,13 +83,14 @@ class Records:
         item, finding = decision.item, decision.finding
         if decision.verdict is Verdict.FLAKY and finding and finding.is_work and finding.got == SILENCE:
             self._unanswered.append(decision)
+        said = decision.conversation
         self._register.add(
             self.key(decision.requirement, item.case.id, item),
             decision.verdict,
             cause=decision.cause,
             end=decision.end,
             attempts=decision.attempts,
-            conversation=decision.conversation,
+            conversation=said.only(finding.links) if said and finding and finding.links else said,
             shows=decision.shown,
             finding=decision.finding,
             details=self._details(decision),

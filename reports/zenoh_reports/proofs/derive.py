@@ -15,6 +15,7 @@ from zenoh_conformance.cases import case as cases
 from zenoh_conformance.judging import engine
 from zenoh_conformance.judging import law as laws
 from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.variation import Row, row_with
 from zenoh_conformance.judging.verdict import verdict_for
 from zenoh_conformance.reading.connection import Decoders
 from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
@@ -114,7 +115,7 @@ def by_case(proof: Mapping[str, Any], conversation: Conversation, role: Side) ->
     values = next((one for one in found.every_parameters if dict(cases.shown_all(one)) == parameters), None)
     if values is None:
         raise ReplayMismatch("the case has no such parameters")
-    apart = None
+    only, apart = row_shown(found, judgement), None
     for zids, unit in product((*candidate_zids(proof), None), UNITS):
         scene = TapeScene(
             conversation,
@@ -126,7 +127,7 @@ def by_case(proof: Mapping[str, Any], conversation: Conversation, role: Side) ->
             facts=proof.get("facts"),
         )
         try:
-            finding = replay_case(found, values, scene)
+            finding = replay_case(found, values, scene, only)
             if scene.guessed and (finding.cause if finding else "") != judgement["cause"]:
                 raise ReplayMismatch(f"it needs facts that were not recorded: {', '.join(sorted(scene.guessed))}")
             return finding, "the case on the recorded conversation"
@@ -147,10 +148,21 @@ def candidate_zids(proof: Mapping[str, Any]) -> list[Zids]:
     return [partial(drawn_zid, proof.get("seed", 0), f"{first} {number}") for number in range(1, MOST_ATTEMPTS + 1)]
 
 
-def replay_case(found: cases.Case, values: Mapping[str, Any], scene: TapeScene) -> Finding | None:
-    """Run a case on the tape. Raises ReplayMismatch if it does something that was not recorded."""
+def row_shown(found: cases.Case, judgement: Mapping[str, Any]) -> Row | None:
+    """Return the circumstances of which the evidence is; None if it is of all. Raises ReplayMismatch if the case has no such ones."""
+    told = judgement.get("details", {}).get("found", {}).get("circumstances")
     try:
-        found.run(scene, values)
+        return None if told is None else row_with(found.varies, told)
+    except ValueError as why:
+        raise ReplayMismatch(f"the case has no such circumstances: {why}") from why
+
+
+def replay_case(
+    found: cases.Case, values: Mapping[str, Any], scene: TapeScene, only: Row | None = None
+) -> Finding | None:
+    """Run a case on the tape, or one row of it. Raises ReplayMismatch if it does something that was not recorded."""
+    try:
+        found.run(scene, values, only)
     except Deviation as deviation:
         return (scene.findings or [deviation.finding])[0]
     except ReplayMismatch:

@@ -5,9 +5,10 @@ Imports only zenoh_conformance and the opening of sessions by profile, since it 
 
 from __future__ import annotations
 
-from collections import Counter, deque
+import re
+from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.reading.connection import ConnectionDecoder
@@ -20,6 +21,9 @@ from zenoh_harness.reference.credentials import open_session
 UNITS = (2.0, 1.0, 4.0, 10.0, 20.0)
 """Possible response times of a healthy target in seconds: of runs, of runs in memory, and scaled for slow machines."""
 
+
+NUMBER: Final = re.compile(r"-\d+$")
+"""What is behind the name of a connection that is not the first of that name."""
 
 Zids = Callable[[int], bytes]
 """The ZenohID of the n-th dialogue, n counting from 1."""
@@ -152,7 +156,7 @@ class TapeScene:
         self.findings: list[Finding] = []
         self.reading: str | None = None
         self.dialogues: list[Dialogue] = []
-        self._names: Counter[str] = Counter()
+        self._unused = list(conversation.connections.values())
         self._draw, self._count = zids, 0
         self._shown = shown_zids(conversation, role.other)
 
@@ -186,11 +190,11 @@ class TapeScene:
 
     def wire(self, name: str = "us") -> TapeWire:
         """Open the next link of that name. Raises ReplayMismatch if there is none."""
-        self._names[name] += 1
-        unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
-        if unique not in self.tape.conversation.connections:
-            raise ReplayMismatch(f"there is no connection {unique}")
-        return TapeWire(self.tape, self.tape.conversation.connections[unique])
+        found = next((one for one in self._unused if name in (one.name, NUMBER.sub("", one.name))), None)
+        if found is None:
+            raise ReplayMismatch(f"there is no further connection {name}")
+        self._unused.remove(found)
+        return TapeWire(self.tape, found)
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         """Open a dialogue over the next link of that name, with its recorded ZenohID."""

@@ -64,4 +64,6 @@ def details_of(finding: Finding | None, conversation: Conversation | None) -> di
     place = place_of(finding, conversation)
     told = {"path": finding.path, "expected": finding.expected, "got": finding.got, "why": finding.why}
     kept: dict[str, object] = {name: text for name, text in told.items() if text}
+    if finding.links:
+        kept["circumstances"] = {name: str(value) for name, value in finding.circumstances}
     return {**kept, **({"byte": place.byte, "bytes": place.data.hex(" ")} if place is not None else {})}
