@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from zenoh_conformance.messages import InterestMode, InterestOptions, UQueryable, USubscriber, UToken
+from zenoh_conformance.messages import InterestMode, InterestOptions, Target, UQueryable, USubscriber, UToken
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.talking import Party, one_more
 
@@ -137,6 +137,11 @@ def _session_comes_and_goes(around: Surroundings, kind: str) -> None:
     other = one_more(around.scene, "other", around.sender)
     declares(other, kind, around.declared_key)
     other.leaves()
+    if kind == "queryable":  # one that has just left may still be asked, once
+        early = around.sender.asks(around.declared_key, target=Target.ALL)
+        for receiver in around.receivers:
+            receiver.finishes(early)
+        around.sender.awaits(lambda: around.sender.finals(early) > 0)
     around.sender.settles()
 
 
