@@ -135,7 +135,8 @@ class Party:
     def names_key(self, key: str | WireExpr, expr_id: int | None = None) -> WireExpr:
         """Give a key a number; the key by its number."""
         number = self.us.new_id() if expr_id is None else expr_id
-        self.declares(DKeyExpr(expr_id=number, key=_without_mapping(self.key(key))))
+        named = self.key(key)
+        self.declares(DKeyExpr(expr_id=number, key=WireExpr(scope=named.scope, suffix=named.suffix)))  # there is no M
         return WireExpr(scope=number, mapping=True)
 
     def releases_key(self, expr_id: int) -> None:
@@ -495,8 +496,3 @@ class Party:
         got = [payload_of(heard.message) for heard in self.answers(asked)]
         self.us.require(got == [*payloads], expected=told(payloads), got=told(got), step=step)
         self.us.require(self.finals(asked) == 1, expected="one ResponseFinal", got=f"{self.finals(asked)}", step=step)
-
-
-def _without_mapping(key: WireExpr) -> WireExpr:
-    """D_KEYEXPR has no M: its scope is the sender's."""
-    return WireExpr(scope=key.scope, suffix=key.suffix)
