@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,17 @@ def test_contradictions_within_and_between_runs_are_told(make_run):
     said = [one.what for one in anomalies(found, [])]
     assert any("1 judgement stands twice with different verdicts" in one for one in said)
     assert any("are runs of the same target and disagree on 3 judgements" in one for one in said)
+
+
+@pytest.mark.parametrize(("of_codec", "differs"), [(Verdict.FAIL, True), (Verdict.PASS, False)])
+def test_a_node_and_its_codec_that_differ_are_told(make_run, of_codec, differs):
+    node, codec = (judgement("push/put-payload", verdict, "vectors/x") for verdict in (Verdict.PASS, of_codec))
+    codec = replace(codec, key=replace(codec.key, role="codec"))
+    said = [one.what for one in anomalies(load(make_run("node", more=[node]), make_run("codec", more=[codec])), [])]
+    told = (
+        "differ (requirements judged by vectors: 1); the first is push/put-payload: pass of the node, fail of the codec"
+    )
+    assert any(told in one for one in said) == differs
 
 
 def test_a_file_that_cannot_be_read_is_told_and_the_others_stand(make_run, tmp_path):

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_conformance.spec.requirement import requirements
+from zenoh_reports.plain import codec_and_node
 from zenoh_reports.plain.fold import EXTRA
 from zenoh_reports.plain.runs import Run, Unread, shown
 
@@ -29,7 +30,7 @@ def anomalies(runs: Sequence[Run], unread: Sequence[Unread]) -> list[Anomaly]:
         found.append(Anomaly("There is no run to show."))
     for run in runs:
         found += [Anomaly(text, run) for text in of_run(run)]
-    return found + [Anomaly(text) for text in between(runs)]
+    return found + [Anomaly(text) for text in (*between(runs), *codec_and_node.sentences(runs))]
 
 
 def of_run(run: Run) -> Iterator[str]:
