@@ -2,9 +2,13 @@
 
 import pytest
 
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness import cli
+from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes
+from zenoh_harness.targets.adapters.reference import open_target
+from zenoh_harness.targets.reach import parse
 from zenoh_harness.variants import all_variants
 
 PROGRAMS = (
@@ -64,6 +68,14 @@ def as_it_is(name, side):
 @pytest.mark.parametrize("name", [*PROGRAMS, *LINKS])
 def test_nothing_is_red_on_any(name, side, tmp_path):
     assert red(tmp_path, as_it_is(name, side), "--budget", "2m") == (0, [])
+
+
+def test_a_peer_is_a_peer_whatever_the_target_string_says():
+    name = "variant:ends-links-in-its-own-time"
+    target = open_target(parse(f"{name}?as=responder"))
+    assert (target.role, target.side) == ("peer", Side.RESPONDER)
+    with pytest.raises(UsageError, match="is a peer"):
+        open_target(parse(f"{name}?role=router"))
 
 
 def test_a_peer_is_started_as_a_peer():
