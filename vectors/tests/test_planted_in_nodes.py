@@ -6,6 +6,8 @@ import pytest
 from mutation import by_hand, in_nodes
 from mutation.engine import Mutant
 
+from zenoh_harness.run.vectors.rows import judged_on
+
 SHOWN = {
     "push/put-payload: another value": "router",
     "reply/reply-id: another id": "router",
@@ -30,6 +32,24 @@ def test_a_planted_fault_is_noticed_at_a_node(vectors, faults, name):
 @pytest.mark.parametrize("kind", in_nodes.KINDS)
 def test_a_node_without_a_fault_is_not_red(vectors, kind):
     assert [*in_nodes.shown(Mutant("none", ()), kind, [one for one in vectors if one.core])] == []
+
+
+def table_of(kind):
+    """The table by which runs judge, as the derivation makes it."""
+    return {row: list(ids) for row, ids in judged_on()[kind].items()}
+
+
+@pytest.mark.parametrize("kind", in_nodes.KINDS)
+def test_some_rows_of_the_table_are_what_is_derived(vectors, kind):
+    table = table_of(kind)
+    some = list(table)[5 :: len(table) // 2]
+    assert in_nodes.judged_on(kind, vectors, some) == {row: table[row] for row in some}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", in_nodes.KINDS)
+def test_the_table_is_what_is_derived(vectors, kind):
+    assert in_nodes.judged_on(kind, vectors) == table_of(kind)
 
 
 IN_RUNS = (

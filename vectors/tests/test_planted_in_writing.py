@@ -8,7 +8,7 @@ from mutation import in_writing
 from zenoh_conformance.messages import Close
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Side
-from zenoh_harness.run.vectors.written import written_on
+from zenoh_harness.run.vectors.seen_rows import written_on
 
 SHOWN = [
     ("push/put-payload", "another value", Side.RESPONDER),

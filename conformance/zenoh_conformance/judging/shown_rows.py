@@ -22,6 +22,9 @@ Shows = Callable[[Any], bool]
 WRITTEN: Final = "written/"
 """What the id of a check begins with that judges a row by what a target writes; the requirement follows."""
 
+READ: Final = "read/"
+"""What the id of a check begins with that judges a row by how a target reads it in cases; the requirement follows."""
+
 OF_ONE: Final = ("frame", "join", "init", "open")
 """Modules of messages whose extensions are their own, whatever they are called."""
 

@@ -64,6 +64,20 @@ def test_a_vector_of_the_user_that_fails_is_red_under_its_requirement_and_is_rep
     assert one.repeat.endswith("mine/number-0 --vectors mine")
 
 
+def test_a_gate_judges_a_users_vectors_against_its_list(tmp_path, monkeypatch, capsys):
+    """A vector that the list has is no difference; one that turns red later is."""
+    monkeypatch.chdir(tmp_path)
+    wrong = {"covers": ["push/put-payload"], "means": OTHER}
+    folder(wrong, {"covers": ["push/put-payload"]})
+    judge = ["gate", "judge", NODE, "--known", "list.known.toml", "--out", "out", *ONLY]
+    assert invoke(COMMANDS["gate init"]) == 0
+    assert invoke(judge) == 0
+    write_vectors(Path("mine"), wrong, wrong)
+    capsys.readouterr()
+    assert invoke(judge) == 1
+    assert "mine/number-1" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("kind", [ROUTER, RECEIVER])
 def test_a_row_passes_by_it_only_where_a_misreading_of_the_row_is_noticed(kind):
     vector, row = next(iter(golden())), "push/put-payload"

@@ -14,7 +14,6 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import CloseReason, Del, Oam, Put
 from zenoh_harness.commands._played import totals
 from zenoh_harness.commands.vectors import command
-from zenoh_harness.errors import UsageError
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.probing.habits import study
 from zenoh_harness.reference import Reference
@@ -141,11 +140,6 @@ def test_the_command_plays_to_a_node_and_says_what_was_judged():
     said = json.loads(ended.output)
     assert ended.return_value == 0 and said["routes"] and said["totals"]["judged"] == {"pass": len(said["vectors"])}
     assert {each["by"] for each in said["vectors"]} == {"node"}
-
-
-def test_an_initiator_is_refused():
-    ended = CliRunner().invoke(command, ["play", "reference?role=client", "push/*"], standalone_mode=False)
-    assert isinstance(ended.exception, UsageError)
 
 
 @pytest.mark.soak

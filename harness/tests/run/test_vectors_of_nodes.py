@@ -115,7 +115,7 @@ def test_a_run_that_is_resumed_plays_what_it_would_have_played(tmp_path, monkeyp
     options = Options(out=tmp_path, depth="quick")
     part = parts_of(parse("reference?role=router&as=responder"), options)[0]
     chosen = []
-    monkeypatch.setattr(node_run, "choose_vectors", lambda _vectors, wanted, _depth: chosen.append(set(wanted)) or ())
+    monkeypatch.setattr(node_run, "choose_vectors", lambda _vectors, wanted, *_how: chosen.append(set(wanted)) or ())
     with part.target.start() as node:
         lifecycle = SimpleNamespace(node=node)
         part.vectors._play(lifecycle, options, routes=True)

@@ -64,7 +64,7 @@ def _judgement(target: NodeTarget, vector: Vector, answer: VectorAnswer) -> Judg
 def judge_rows(target: NodeTarget, answers: Answers, *, routes: bool) -> Iterator[Judgement]:
     """Yield what the answers say of each requirement that the vectors cover, as a run records it; what is grave is left out."""
     shown = [(vector, answer) for vector, answer in answers if not answer.verdict.is_grave]
-    played, who = Played.of(shown, routes=routes), target.identity
+    played, who = Played.of(shown, routes=routes, side=target.side), target.identity
     for requirement in sorted({row for vector, _ in answers for row in vector.covers}):
         row = judge_row(requirement, played)
         key = Key(

@@ -13,7 +13,6 @@ from typing import Any, cast
 import click
 
 from zenoh_conformance.judging.verdict import Verdict, exit_code
-from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
@@ -150,7 +149,7 @@ def check(shell: Shell, target: str, only: str, validate: bool) -> int:
 @seed_option
 @shell_options()
 def play_vectors(shell: Shell, target: str, pattern: str, folder: Path | None, seed: int) -> int:
-    """Play the vectors to a node that listens.
+    """Play the vectors to a node.
 
     Sends each vector that may stand in a session, and compares what the node forwards with the vector's meaning; what must be refused
     has to end the session. Prints what was judged, what the node only survived, and what was not played.
@@ -165,8 +164,6 @@ def play_vectors(shell: Shell, target: str, pattern: str, folder: Path | None, s
     """
     own = OwnVectors.read(folder)
     chosen, opened = select(pattern, own.usable), lookup.open_checked(target)
-    if opened.side is not Side.RESPONDER:
-        raise UsageError(f"{target} is an initiator, and vectors are played to responders", hint="leave role= out")
     with shell.progress(len(chosen), "vectors") as advance:
         played = play(opened, chosen, everything(), seed=seed, advance=lambda vector: advance(1, vector.id))
     answers = played.answers

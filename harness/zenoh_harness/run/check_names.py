@@ -7,7 +7,6 @@ from functools import cache
 
 from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.law import all_laws
-from zenoh_conformance.judging.shown_rows import WRITTEN
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.attempt.model_cases import model_cases
@@ -15,7 +14,7 @@ from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.rows import check_of as vector_check
 from zenoh_harness.run.vectors.rows import judged_on
-from zenoh_harness.run.vectors.written import written_on
+from zenoh_harness.run.vectors.seen_rows import TABLES
 from zenoh_harness.scripting.shipped import script_cases
 
 
@@ -35,10 +34,10 @@ def every_name() -> Iterator[str]:
 
 
 def of_rows() -> Mapping[str, tuple[str, ...]]:
-    """The checks that judge a row of a node by vectors, and by what it writes, each to its requirement."""
+    """The checks that judge a row of a node by vectors, by what it writes, and by how it reads, each to its requirement."""
     return {
         **{vector_check(row): (row,) for by_row in judged_on().values() for row in by_row},
-        **{WRITTEN + row: (row,) for by_row in written_on().values() for row in by_row},
+        **{prefix + row: (row,) for prefix, table in TABLES.items() for by_row in table().values() for row in by_row},
     }
 
 

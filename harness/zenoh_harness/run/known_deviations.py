@@ -16,7 +16,7 @@ from packaging.version import InvalidVersion, Version
 
 from zenoh_conformance.cases.case import Case, all_cases, shown
 from zenoh_conformance.judging.law import all_laws
-from zenoh_conformance.judging.shown_rows import WRITTEN
+from zenoh_conformance.judging.shown_rows import READ, WRITTEN
 from zenoh_conformance.judging.verdict import Verdict, verdict_for
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.spec.requirement import Level, requirements
@@ -159,7 +159,7 @@ def _every_check(check: str) -> Sequence[str]:
         from zenoh_harness.run.attempt.model_cases import model_cases
 
         names += [case.id for case in model_cases("quick", 0)]
-    if check.startswith(("vectors/", WRITTEN)):
+    if check.startswith(("vectors/", WRITTEN, READ)):
         from zenoh_harness.run.check_names import of_rows
         from zenoh_harness.run.vectors.codec_run import golden
 

@@ -33,7 +33,7 @@ from zenoh_harness.run.profile import ENOUGH, ProfileRun, waits
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.store.embargo import guarded, withheld
 from zenoh_harness.run.vectors.node_run import NodeVectors
-from zenoh_harness.run.vectors.written import WrittenRows
+from zenoh_harness.run.vectors.seen_rows import SeenRows
 from zenoh_harness.run.write.register import Register
 from zenoh_harness.run.write.resume import EarlierRun, finding_of, verdict_before_lists
 from zenoh_harness.targets.habits import TargetHabits
@@ -98,7 +98,7 @@ class NodeRun:
         self.plan, self._kept_back = without(self.plan, self.withheld)
         self.vectors = NodeVectors(target, options, vectors)
         speaks = bool(vectors) and bool(self.plan.profiles.get(DEFAULT))
-        self.written = WrittenRows(options.selection, target.side, speaks=speaks)
+        self.seen_rows = SeenRows(options.selection, target.side, speaks=speaks)
         if self.vectors.size and DEFAULT not in self.plan.profiles:
             self.plan = RunPlan({DEFAULT: (), **self.plan.profiles}, self.plan.left_out)
         if options.shuffle is not None:
@@ -123,7 +123,7 @@ class NodeRun:
     @property
     def size(self) -> int:
         """How many steps `advance` is told of."""
-        return sum(1 for _ in self.plan.items()) + self.vectors.size + len(self.written.rows)
+        return sum(1 for _ in self.plan.items()) + self.vectors.size + len(self.seen_rows.checks)
 
     def close(self) -> None:
         """Nothing outlives a run but what `--keep` keeps."""
@@ -136,7 +136,7 @@ class NodeRun:
             yield from (f"{role} {profile} {law.id}" for law in self._wanted_laws())
             yield f"{role} {profile} {STAYS_UP}"
         yield from (f"{role} {item.case.profile} {item.label}" for item, _ in self.plan.left_out if not self._silent)
-        yield from (f"{role} {DEFAULT} {label}" for label in (*self.vectors.planned(), *self.written.planned()))
+        yield from (f"{role} {DEFAULT} {label}" for label in (*self.vectors.planned(), *self.seen_rows.planned()))
 
     def _wanted_laws(self) -> list[type[Law]]:
         return [law for law in self.laws if self.options.selection.takes(law.id, law.requirement)]
@@ -159,7 +159,7 @@ class NodeRun:
             pair for pair in self.plan.left_out if f"{role} {pair[0].case.profile} {pair[0].label}" not in judged
         ]
         before, self.plan = self.size, RunPlan(profiles, tuple(left_out))
-        for rows in (self.vectors, self.written):
+        for rows in (self.vectors, self.seen_rows):
             rows.leave_out(lambda label: f"{role} {DEFAULT} {label}" in judged)
         self.options.advance(before - self.size, "judged before")
 
@@ -337,20 +337,21 @@ class NodeRun:
         `fork` plays the vectors, if there is one.
         """
         if lifecycle.profile == DEFAULT and fork is None:
-            self.vectors.run(lifecycle, records, self.options, well=unhealthy is None)
+            answers = unhealthy is None or unhealthy.verdict is Verdict.ZOMBIE
+            self.vectors.run(lifecycle, records, self.options, well=answers)
         self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
 
     def _of(self, lifecycle: Lifecycle, records: Records, fork: Forked | None = None) -> ProfileRun:
         # Where profiles run at the same time, what another one has judged meanwhile must not decide what is judged in this one.
         ground = Ground(self.cases) if self.can_run_beside else self._ground
-        written = self.written if lifecycle.profile == DEFAULT else None
+        seen_rows = self.seen_rows if lifecycle.profile == DEFAULT else None
         if self.can_run_beside:
             self._rest_on(ground, [pair for pair in self._stood if pair[1].key.profile == lifecycle.profile])
         return ProfileRun(
             target=self.target, options=self.options, cases=self.cases, ground=ground, laws=self.laws,
             wanted=self._wanted_laws(), silent=self._silent, look=self._look, stop=self.stop, fork=fork,
             allowance=self._allowed(lifecycle.profile), records=records, lifecycle=lifecycle, budgets=self._budgets,
-            written=written,
+            seen_rows=seen_rows,
         )  # fmt: skip
 
     def _allowed(self, profile: str) -> Allowance:

@@ -37,7 +37,7 @@ from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
 from zenoh_harness.run.plan.allowance import IN_VAIN, Allowance, in_rounds, some
 from zenoh_harness.run.plan.plan import Item, groups
 from zenoh_harness.run.records import Records
-from zenoh_harness.run.vectors.written import WrittenRows
+from zenoh_harness.run.vectors.seen_rows import SeenRows
 from zenoh_harness.targets.target import NodeTarget
 
 ENOUGH = 4
@@ -64,7 +64,7 @@ class ProfileRun:
     lifecycle: Lifecycle
     budgets: Budgets
     silences: Silences = field(default_factory=Silences)
-    written: WrittenRows | None = None
+    seen_rows: SeenRows | None = None
     """The rows that are judged by what the target wrote in this profile."""
     fork: Forked | None = None
     """The copy of this process that has an instance for the cases that must be alone."""
@@ -109,9 +109,9 @@ class ProfileRun:
 
     def _close(self, instances: Instances, unhealthy: Unhealthy | None) -> None:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
-        if self.written is not None and self.written.rows:
-            self.records.write_rows_seen(self.written, self.laws, instances.first.law_results)
-            self.options.advance(len(self.written.rows), WRITTEN)
+        if self.seen_rows is not None and self.seen_rows.checks:
+            self.records.write_rows_seen(self.seen_rows, self.laws, instances.first.law_results)
+            self.options.advance(len(self.seen_rows.checks), WRITTEN)
         self.records.note_lost_message(instances.lost_messages, instances.first.law_results.asked + instances.looks)
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 

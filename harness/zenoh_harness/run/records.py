@@ -12,7 +12,6 @@ from zenoh_conformance.cases.controls import BASIC
 from zenoh_conformance.cases.faults import COMES, SILENCE
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.readings import verdict_of
-from zenoh_conformance.judging.shown_rows import WRITTEN
 from zenoh_conformance.judging.verdict import Key, Verdict, worst
 from zenoh_conformance.spec.errata import AS_WRITTEN
 from zenoh_conformance.talking import BY_QUERY, Fence
@@ -26,7 +25,7 @@ from zenoh_harness.run.node.lifecycle import Unhealthy
 from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.store.journal import Died, LearntHabits, Place, conversation_of, no_note, text_of
 from zenoh_harness.run.vectors.rows import RowVerdict
-from zenoh_harness.run.vectors.written import WrittenRows
+from zenoh_harness.run.vectors.seen_rows import SeenRows, row_of
 from zenoh_harness.run.write.register import Register
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget
@@ -261,13 +260,13 @@ class Records:
             shows=row.record,
         )
 
-    def write_rows_seen(self, rows: WrittenRows, laws: Iterable[type[Law]], law_results: LawResults) -> None:
-        """What the target was seen to write, and how often."""
+    def write_rows_seen(self, rows: SeenRows, laws: Iterable[type[Law]], law_results: LawResults) -> None:
+        """What the target was seen to read, and to write and how often."""
         counts = {law.id: law_results.of(law.id) for law in laws}
         said = {law: Verdict.FAIL if count.causes else Verdict.PASS for law, count in counts.items() if count.subjects}
         here = [one for one in self._register.judgements if (one.key.role, one.key.profile) == self._place]
-        for row, verdict, cause, details in rows.verdicts(lambda row: law_results.of(row).subjects, said, here):
-            self._register.add(self.key(row, WRITTEN + row), verdict, cause=cause, details=details, repeat="")
+        for check, verdict, cause, details in rows.verdicts(lambda row: law_results.of(row).subjects, said, here):
+            self._register.add(self.key(row_of(check), check), verdict, cause=cause, details=details, repeat="")
 
     def cannot_start(self, cause: str) -> None:
         """The profile could not be had, although the target says that it can."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from mutation import by_hand, facts
 from mutation.engine import Mutant, compiled
+from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.reference import Reference
@@ -21,35 +22,56 @@ from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.carriers import carriers_at
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.play import Player
-from zenoh_harness.run.vectors.rows import choose_vectors, noticing_vectors, rows
+from zenoh_harness.run.vectors.rows import (
+    INITIATOR,
+    RECEIVER,
+    ROUTER,
+    choose_vectors,
+    noticing_vectors,
+    rows,
+)
+from zenoh_harness.run.vectors.rows import KINDS as KINDS_OF_SIDES
 from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector, load
 
-KINDS: Final = {"router": True, "receiver": False}
-"""The kinds of nodes, with whether they forward publications."""
-
+KINDS: Final = {kind: side for side, kinds in KINDS_OF_SIDES.items() for kind in kinds}
+"""The kinds of nodes, with their sides."""
 
 MOST_KEPT: Final = 6
 """Vectors that are kept of those that show the faults of one row."""
 
-UNHEARD: Final = ("join/", "scouting/")
-"""Pages whose messages no session has."""
+UNHEARD: Final = ("join/", "message-reference/join-", "scouting/")
+"""Beginnings of the rows of messages that no session has."""
 
 MOST_NEAR: Final = 24
 """The most vectors that are played for one row."""
 
+BESIDE: Final = 8
+"""As many of them are of other rows of the message, where there are so many: what they show makes a missing effect a fault."""
+
+WIDEST: Final = 9
+"""Bytes of the longest integer."""
+
 FEW_NEAR: Final = 6
-"""With fewer vectors near a row, and none that shows the fault, those of a whole run are played."""
+"""With fewer vectors near a row, and none that shows the fault, the basic ones are played."""
 
 
 class Receiver(Reference):
     """Forwards nothing."""
 
+    settings: ClassVar[dict[str, Any]] = {"whatami": sane.PEER}
+
     def receivers(self, *given: Any, **named: Any) -> list[Any]:
         return []
 
 
-BASES: Final = {"router": Reference, "receiver": Receiver}
+class Initiator(Receiver):
+    """Connects to us, and forwards nothing."""
+
+    settings: ClassVar[dict[str, Any]] = {"whatami": sane.CLIENT}
+
+
+BASES: Final = {ROUTER: Reference, RECEIVER: Receiver, INITIATOR: Initiator}
 
 
 def with_fault(base: type[Reference], plant: Callable[[], AbstractContextManager[None]]) -> type[Reference]:
@@ -86,42 +108,64 @@ def every_fault() -> list[Mutant]:
 
 
 @cache
-def controls() -> tuple[Vector, ...]:
-    """A well-formed vector of each kind of message, by which a node is seen to read it."""
+def controls(side: Side) -> tuple[Vector, ...]:
+    """A well-formed vector of each kind of message, by which a node of that side is seen to read it."""
     kinds: dict[str, Vector] = {}
     for vector in load():
-        stands = standing(vector) if vector.refuses is None else ""
+        stands = standing(vector, side) if vector.refuses is None else ""
         if isinstance(stands, VectorInSession):
             kinds.setdefault(stands.kind, vector)
     return tuple(kinds.values())
 
 
-def near(mutant: Mutant, vectors: Sequence[Vector]) -> list[Vector]:
+def near(mutant: Mutant, vectors: Sequence[Vector], side: Side) -> list[Vector]:
     """Vectors that may show the fault: those that cover its row, and some of its message; what can be played, well-formed first."""
-    found = [one for one in vectors if mutant.requirement in one.covers]
-    found += [one for one in vectors if one.id.startswith(mutant.first or ("?",)) and one not in found]
-    plays = [one for one in found if isinstance(standing(one), VectorInSession)]
-    plays.sort(key=lambda one: (mutant.requirement not in one.covers, one.refuses is not None, not one.core))
-    return plays[:MOST_NEAR]
+    first = mutant.first or ("?",)
+    found = [one for one in vectors if mutant.requirement in one.covers or one.id.startswith(first)]
+    plays = [one for one in found if isinstance(standing(one, side), VectorInSession)]
+    plays.sort(key=lambda one: (one.refuses is not None, not one.core))
+    about = [one for one in plays if mutant.requirement in one.covers]
+    beside = [one for one in plays if mutant.requirement not in one.covers and one.id.startswith(first)]
+    return about[: MOST_NEAR - min(len(beside), BESIDE)] + beside[: max(BESIDE, MOST_NEAR - len(about))]
+
+
+def basic(vectors: Sequence[Vector]) -> list[Vector]:
+    """The basic vectors, those with an integer of nine bytes, and a refusal of each kind for each kind of message."""
+    kinds = {(one.layer, one.data[:1], one.refuses.why): one for one in reversed(vectors) if one.refuses is not None}
+    return [*(one for one in vectors if one.core or _is_wide(one)), *kinds.values()]
+
+
+def _is_wide(vector: Vector) -> bool:
+    """Whether a well-formed vector has an integer of nine bytes, all of which say that more follow."""
+    wide = any(len(one.data) == WIDEST and min(one.data) >= 0x80 for one in vector.segments)
+    return wide and vector.refuses is None
 
 
 @cache
-def of_a_run(depth: str) -> tuple[Vector, ...]:
-    """The vectors that a run of that depth plays to a node that listens."""
-    return tuple(choose_vectors(golden(), rows(Selection(), Side.RESPONDER), depth))
+def of_a_run(depth: str, side: Side) -> tuple[Vector, ...]:
+    """The vectors that a run of that depth plays to a node of that side."""
+    return tuple(choose_vectors(golden(), rows(Selection(), side), depth, side))
+
+
+def player_for(kind: str, node: type[Reference], **how: Any) -> Player:
+    """Play to a node of that kind in memory."""
+    side = KINDS[kind]
+    return Player(
+        lambda number: nullcontext(MemoryScene("", node, role=side, seed=number)),
+        routes=kind == ROUTER,
+        side=side,
+        **how,
+    )
 
 
 def red_in_run(mutant: Mutant, kind: str, depth: str = "quick") -> bool:
     """Whether a run's vectors are red on a node with the fault, or it opens no session with it."""
-    player = Player(
-        lambda number: nullcontext(MemoryScene("", node, seed=number)),
-        routes=KINDS[kind],
-        exchanged=frozenset(noticing_vectors({*rows(Selection(), Side.RESPONDER)})),
-        rows=carriers_at(depth),
-    )
+    side = KINDS[kind]
     node = with_fault(BASES[kind], compiled(mutant))
+    exchanged = frozenset(noticing_vectors({*rows(Selection(), side)}, side=side))
+    player = player_for(kind, node, exchanged=exchanged, rows=carriers_at(depth))
     try:
-        return any(answer.verdict.is_wrong for _, answer in player.play(of_a_run(depth), golden()))
+        return any(answer.verdict.is_wrong for _, answer in player.play(of_a_run(depth, side), golden()))
     except HarnessError:
         return True
 
@@ -129,19 +173,25 @@ def red_in_run(mutant: Mutant, kind: str, depth: str = "quick") -> bool:
 def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vector]:
     """Yield the vectors near its row that are red on a node with the fault."""
     node = with_fault(BASES[kind], compiled(mutant))
-    player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=KINDS[kind])
-    answers = player.play(near(mutant, vectors), controls())
+    player, side = player_for(kind, node), KINDS[kind]
+    answers = player.play(near(mutant, vectors, side), controls(side))
     if len(answers) < FEW_NEAR and not any(answer.verdict.is_wrong for _, answer in answers):
-        answers = player.play(of_a_run("full"), controls())
+        answers = player.play(basic(vectors), controls(side))
     yield from (vector for vector, answer in answers if answer.verdict.is_wrong)
 
 
-def judged_on(kind: str, vectors: Sequence[Vector]) -> dict[str, list[str]]:
-    """Each requirement with the vectors that show a fault planted in its row, the basic ones first; without those that none shows."""
+def judged_on(kind: str, vectors: Sequence[Vector], only: Collection[str] = ()) -> dict[str, list[str]]:
+    """Each requirement with the vectors that show a fault planted in its row, the basic ones first; without those that none shows.
+
+    `only`: the requirements that are tried; all where empty.
+    """
     found: dict[str, list[str]] = {}
     core = {one.id for one in vectors if one.core}
     for fault in every_fault():
-        if not fault.requirement or fault.requirement in found or fault.requirement.startswith(UNHEARD):
+        is_tried = (
+            fault.requirement in only if only else fault.requirement and not fault.requirement.startswith(UNHEARD)
+        )
+        if not is_tried or fault.requirement in found:
             continue
         with suppress(HarnessError):
             if red := [one.id for one in shown(fault, kind, vectors)]:

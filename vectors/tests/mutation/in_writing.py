@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -291,12 +290,14 @@ def _edited(segments: Segments, fault: MisWriting) -> Segments:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """A case with parameters, what the node writes in it, and the seconds that it takes."""
+    """A case with parameters, what the node writes in it, and how many events it has."""
 
     case: Case
     parameters: Parameters
     rows: Counter[str]
-    seconds: float
+    told: Counter[str]
+    """What the harness writes in it."""
+    events: int
     red: frozenset[str]
 
 
@@ -310,7 +311,7 @@ def reds_of(case: Case, parameters: Parameters, node: type[Reference]) -> tuple[
 
 @cache
 def tries(role: Side, among: frozenset[str] = frozenset()) -> tuple[Try, ...]:
-    """The cases of a role in the default profile, or those `among` them, on the node without a fault; the quick ones first."""
+    """The cases of a role in the default profile, or those `among` them, on the node without a fault; the short ones first."""
     found = []
     for case in all_cases().values():
         if among and case.id not in among:
@@ -318,11 +319,12 @@ def tries(role: Side, among: frozenset[str] = frozenset()) -> tuple[Try, ...]:
         if case.role is not role or case.profile != DEFAULT or not runs_in_memory(case):
             continue
         for parameters in case.parameters[:: -(-len(case.parameters) // SAMPLES) or 1]:
-            began = time.process_time()
             red, conversation = reds_of(case, parameters, Reference)
-            judge(conversation, (), watch=(count := rows.RowCount(role)))
-            found.append(Try(case, parameters, count.rows, time.process_time() - began, red))
-    return tuple(sorted(found, key=lambda one: one.seconds))
+            counts = [rows.RowCount(side) for side in (role, role.other)]
+            for count in counts:
+                judge(conversation, (), watch=count)
+            found.append(Try(case, parameters, counts[0].rows, counts[1].rows, len(conversation.events), red))
+    return tuple(sorted(found, key=lambda one: one.events))
 
 
 def checks_that_show(fault: MisWriting, role: Side, among: frozenset[str] = frozenset()) -> list[str] | None:

@@ -47,7 +47,7 @@ NEGOTIATED: Final = (QoS, LowLatency, Compression, Patch, Unknown)
 """Extensions of an InitSyn that a node accepts or leaves out of its InitAck."""
 
 
-def answer_in_handshake(us: Dialogue, one: VectorInSession) -> VectorAnswer:
+def answer_from_responder(us: Dialogue, one: VectorInSession) -> VectorAnswer:
     """Return the answer of a responder on a fresh link."""
     message = one.messages[0] if one.messages else None
     try:
@@ -57,12 +57,8 @@ def answer_in_handshake(us: Dialogue, one: VectorInSession) -> VectorAnswer:
             us.send(one.vector.data if message is None else with_zid(one, us.zid))
             return _after_init(us, one, message)
         ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
-        if message is not None:
-            if message.initial_sn > MOST_SN:
-                return not_played("its sequence number is beyond the resolution")
-            if message.lease * (1000 if message.lease_in_seconds else 1) > YEAR:
-                return not_played("its lease is longer than a year, which nobody can see a node keep")
-            us.initial_sn = message.initial_sn
+        if message is not None and (why := keep_terms(us, message)):
+            return not_played(why)
         us.send(with_cookie(one, ack.cookie or b""))
         return _after_open(us, one, message)
     except Deviation as deviation:
@@ -70,33 +66,49 @@ def answer_in_handshake(us: Dialogue, one: VectorInSession) -> VectorAnswer:
 
 
 def _after_init(us: Dialogue, one: VectorInSession, init: Init | None) -> VectorAnswer:
-    ack, end = _answer(us, Init)
+    ack, end = next_step(us, Init)
     if end == UNREAD:
         return not_played(f"its answer is no message, which {WhatIsSaidDecodes.id} judges")
     if init is None:
         return answer_for_acceptance(one.vector) if ack is not None else answer_for_end(one, end, us.closed)
     if ack is None:
         return SURVIVOR if may_decline(init) else answer_for_end(one, end, us.closed)
-    if fault := _beyond(init, ack):
+    if fault := beyond(init, ack):
         return answer_for_fault(one.vector, fault)
     us.send(us.open_syn(ack))
-    opened, end = _answer(us, Open)
+    opened, end = next_step(us, Open)
     if opened is None:
         return SURVIVOR if may_decline(init) else answer_for_end(one, f"after OpenSyn: {end}", us.closed)
-    return _works(us, one, may_end=may_decline(init))
+    return works(us, one, may_end=may_decline(init))
+
+
+def keep_terms(us: Dialogue, open_: Open) -> str:
+    """Begin as an OPEN of a vector states; return why we cannot, empty if we can."""
+    if open_.initial_sn > MOST_SN:
+        return "its sequence number is beyond the resolution"
+    if open_.lease * (1000 if open_.lease_in_seconds else 1) > YEAR:
+        return "its lease is longer than a year, which nobody can see a node keep"
+    us.initial_sn = open_.initial_sn
+    return ""
+
+
+def is_unusual(us: Dialogue, open_: Open) -> bool:
+    """Whether a node may end a session that an OPEN of a vector opens."""
+    return any(not isinstance(ext, Unknown) for ext in open_.exts) or us.lease < SHORT
 
 
 def _after_open(us: Dialogue, one: VectorInSession, open_: Open | None) -> VectorAnswer:
-    ack, end = _answer(us, Open)
+    ack, end = next_step(us, Open)
     if open_ is None:
         return answer_for_acceptance(one.vector) if ack is not None else answer_for_end(one, end, us.closed)
-    unusual = any(not isinstance(ext, Unknown) for ext in open_.exts) or us.lease < SHORT
+    unusual = is_unusual(us, open_)
     if ack is None:
         return SURVIVOR if unusual else answer_for_end(one, end, us.closed)
-    return _works(us, one, may_end=unusual)
+    return works(us, one, may_end=unusual)
 
 
-def _works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer:
+def works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer:
+    """Return the answer of a node whose session has been opened: it works, or may end."""
     try:
         us.fence()
     except Deviation:
@@ -107,10 +119,10 @@ def _works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer
     return answer_for_reading(one.vector)
 
 
-def _answer(us: Dialogue, kind: type[Any]) -> tuple[Any, str]:
-    """Return the answer of the handshake, or None and how the link ended."""
+def next_step(us: Dialogue, kind: type[Any], *, ack: bool = True) -> tuple[Any, str]:
+    """Return the node's next step of the handshake, or None and how the link ended."""
     for seen in us.stream():
-        if isinstance(seen.message, kind) and seen.message.ack:
+        if isinstance(seen.message, kind) and seen.message.ack == ack:
             return seen.message, ""
         if isinstance(seen.message, Close):
             return None, f"Close({reason_name(seen.message.reason)})"
@@ -129,7 +141,7 @@ def is_small(init: Init) -> bool:
     return init.batch_size is not None and init.batch_size < SMALL
 
 
-def _beyond(init: Init, ack: Init) -> str:
+def beyond(init: Init, ack: Init) -> str:
     """Return which term of an InitAck is beyond that of the InitSyn; empty if none."""
     for name in ("batch_size", "resolution"):
         asked, got = getattr(init, name), getattr(ack, name)

@@ -50,7 +50,7 @@ class NodeVectors:
         self.rows = rows(options.selection, target.side) if here else ()
         self.own: tuple[OwnRow, ...] = ()
         """What is judged by the user's own vectors."""
-        if here and target.side is Side.RESPONDER:
+        if here:
             self.own = own_rows(options.own_vectors.usable, options.selection)
         self._all_rows = self.rows
         """Also those that were judged before the run was resumed: what is played for one row shows what other rows rest on."""
@@ -77,10 +77,13 @@ class NodeVectors:
         if self.size and well:
             try:
                 forwards = lifecycle.habits.forwards
-                routes = forwards_value(lifecycle.node, lifecycle.habits) if forwards is None else forwards
-                answers, routes = self._play(lifecycle, options, routes=routes)
+                if forwards is None and self.target.side is Side.RESPONDER:
+                    forwards = forwards_value(lifecycle.node, lifecycle.habits)
+                answers, routes = self._play(lifecycle, options, routes=bool(forwards))
                 own = {one.vector.id for one in self.own}
-                played = Played.of([pair for pair in answers if pair[0].id not in own], routes=routes)
+                played = Played.of(
+                    [pair for pair in answers if pair[0].id not in own], routes=routes, side=self.target.side
+                )
             except CannotGoOn as stopped:
                 why = stopped.what
         for requirement in self.rows:
@@ -130,13 +133,14 @@ class NodeVectors:
         player = Player(
             scene,
             routes=routes,
+            side=self.target.side,
             profile=lifecycle.node.profile,
             revive=revive,
-            exchanged=frozenset(noticing_vectors(set(self._all_rows)) | own.keys()),
+            exchanged=frozenset(noticing_vectors(set(self._all_rows), side=self.target.side) | own.keys()),
             rows=carriers_at(options.depth),
             few=FEW[options.depth],
         )
-        chosen = choose_vectors(self.vectors, self._all_rows, options.depth)
+        chosen = choose_vectors(self.vectors, self._all_rows, options.depth, self.target.side)
         with suppress(Overtime):
             return player.play([*chosen, *own.values()], self.vectors), player.routes
         return (), player.routes

@@ -30,7 +30,7 @@ from zenoh_conformance.messages import (
     sane,
 )
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.reading.conversation import Conversation
+from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.reading.kinds import reason_name
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Party, Scene
@@ -60,7 +60,8 @@ from zenoh_harness.run.vectors.effects import (
     second_answer,
 )
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, SessionEndedError, exchange_of
-from zenoh_harness.run.vectors.handshakes import answer_in_handshake, answer_to_close
+from zenoh_harness.run.vectors.handshakes import answer_to_close
+from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
 from zenoh_harness.run.vectors.passed_on import QUERIED, ROUTED, PassedOn, Sessions, is_beyond, is_final, pair_passed_on
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
@@ -79,13 +80,14 @@ class _NoSessionError(Exception):
 
 
 class Player:
-    """Plays vectors to a responder."""
+    """Plays vectors to a node."""
 
     def __init__(
         self,
         scene: Callable[[int], AbstractContextManager[Scene]],
         *,
         routes: bool,
+        side: Side = Side.RESPONDER,
         profile: Profile = PROFILES[DEFAULT],
         revive: Callable[[bool], Verdict | None] = lambda _silent: None,
         advance: Callable[[Vector], object] = lambda _vector: None,
@@ -94,13 +96,12 @@ class Player:
         few: int = 1,
     ) -> None:
         """`scene` makes a scene by its number; `revive` starts a node again that has died, asked after silence or not.
-
         `exchanged`: the ids of vectors whose effect on another session is looked for, which is slow; all where None.
         `rows`: of `CARRIERS`, in each of which so `few` vectors of each kind are played again.
         """
-        self._scenes, self.routes, self._profile = scene, routes, profile
-        self._revive, self._advance, self._numbers = revive, advance, count()
-        self._exchangeable = exchanged
+        self._scenes, self._side, self._profile = scene, side, profile
+        self.routes = routes and side is Side.RESPONDER
+        self._revive, self._advance, self._numbers, self._exchangeable = revive, advance, count(), exchanged
         self._read: set[str] = set()
         """Kinds of messages that the node was seen to read without ending the session."""
         self._ended: set[str] = set()
@@ -118,7 +119,7 @@ class Player:
         """Return each vector with its answer; of `controls` as many are played as refusals need."""
         answers: dict[str, VectorAnswer] = {}
         self.routes = self.routes and self._holds_two_sessions()
-        stands = {vector.id: standing(vector) for vector in vectors}
+        stands = {vector.id: standing(vector, self._side) for vector in vectors}
         with suppress(Overtime):
             for one, answer in self._all(
                 [one for one in stands.values() if isinstance(one, VectorInSession)], controls
@@ -210,7 +211,7 @@ class Player:
     def _control(self, kinds: set[str], controls: Iterable[Vector]) -> None:
         """Look whether the node reads a well-formed message of each kind that it must refuse otherwise."""
         for vector in controls if kinds - self._read - self._ended else ():
-            one = standing(vector)
+            one = standing(vector, self._side)
             if isinstance(one, VectorInSession) and one.kind in kinds - self._read - self._ended and not vector.refuses:
                 list(self._group([one]))
 
@@ -407,10 +408,9 @@ class Player:
             with self._sessions([one], hears=False) as sessions:
                 return answer_to_close(sessions.writer, one)
         with self._scene() as scene:
-            answer = answer_in_handshake(scene.dialogue("writer"), one)
-        if answer.verdict.is_wrong and (verdict := self._revive(SILENCE in answer.cause)):
-            return answer_for_death(answer.cause, verdict)
-        return answer
+            answer = ANSWERS_IN_HANDSHAKE[self._side](scene.dialogue("writer"), one)
+        verdict = self._revive(SILENCE in answer.cause) if answer.verdict.is_wrong else None
+        return answer_for_death(answer.cause, verdict) if verdict else answer
 
     # -- what is refused
 

@@ -25,7 +25,11 @@ from zenoh_vectors.loader import Vector
 
 ROUTER: Final = "router"
 RECEIVER: Final = "receiver"
-"""The kinds of nodes: those that forward publications, and the others."""
+INITIATOR: Final = "initiator"
+"""The kinds of nodes: those that listen and forward publications, others that listen, and those that connect."""
+
+KINDS: Final = {Side.RESPONDER: (ROUTER, RECEIVER), Side.INITIATOR: (INITIATOR,)}
+"""The kinds of the nodes of one side; what only survives on one of the last kind may show that it is read."""
 
 QUICK: Final = "quick"
 
@@ -55,16 +59,16 @@ def check_of(requirement: str) -> str:
 
 def rows(selection: Selection, side: Side) -> tuple[str, ...]:
     """The requirements that vectors judge on some kind of node, as far as they are selected."""
-    if side is not Side.RESPONDER:
-        return ()
-    every = sorted({requirement for by_row in judged_on().values() for requirement in by_row})
+    every = sorted({requirement for kind in KINDS[side] for requirement in judged_on()[kind]})
     return tuple(one for one in every if selection.here(check_of(one)) and selection.takes(check_of(one), one))
 
 
-def choose_vectors(vectors: Iterable[Vector], requirements: Iterable[str], depth: str) -> list[Vector]:
+def choose_vectors(
+    vectors: Iterable[Vector], requirements: Iterable[str], depth: str, side: Side = Side.RESPONDER
+) -> list[Vector]:
     """The vectors that are played: first those that notice a misreading, and refusals by which a kind is seen to be read."""
     most, wanted = MOST.get(depth), set(requirements)
-    noticing = noticing_vectors(wanted, most)
+    noticing = noticing_vectors(wanted, most, side)
     every = tuple(vectors)
     counts = Counter(row for vector in every if vector.id in noticing for row in vector.covers)
     kinds: Counter[tuple[str, int]] = Counter()
@@ -87,9 +91,10 @@ def _head(vector: Vector) -> tuple[str, int]:
     return vector.layer, vector.data[0] & 0x1F if vector.data else 0
 
 
-def noticing_vectors(requirements: set[str], most: int | None = None) -> set[str]:
-    """The ids of vectors that notice a misreading of these rows."""
-    return {ident for by_row in judged_on().values() for row in requirements for ident in by_row.get(row, ())[:most]}
+def noticing_vectors(requirements: set[str], most: int | None = None, side: Side = Side.RESPONDER) -> set[str]:
+    """The ids of vectors that notice a misreading of these rows by a node of that side."""
+    tables = [judged_on()[kind] for kind in KINDS[side]]
+    return {ident for by_row in tables for row in requirements for ident in by_row.get(row, ())[:most]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,7 @@ class Played:
 
     answers: Answers = ()
     routes: bool = False
+    side: Side = Side.RESPONDER
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Id of a vector to the kind of its message."""
     read: frozenset[str] = frozenset()
@@ -118,15 +124,15 @@ class Played:
     @property
     def kind(self) -> str:
         """The kind of the node."""
-        return ROUTER if self.routes else RECEIVER
+        return ROUTER if self.routes and self.side is Side.RESPONDER else KINDS[self.side][-1]
 
     @classmethod
-    def of(cls, answers: Answers, *, routes: bool) -> Self:
+    def of(cls, answers: Answers, *, routes: bool, side: Side = Side.RESPONDER) -> Self:
         """The answers, with the kinds of the messages."""
-        stands = {vector.id: standing(vector) for vector, _ in answers}
+        stands = {vector.id: standing(vector, side) for vector, _ in answers}
         kinds = {ident: one.kind for ident, one in stands.items() if isinstance(one, VectorInSession)}
         refused = (one.id for one, each in answers if one.refuses is not None and each.verdict is Verdict.PASS)
-        return cls(answers, routes, kinds, frozenset(kinds[ident] for ident in refused if ident in kinds))
+        return cls(answers, routes, side, kinds, frozenset(kinds[ident] for ident in refused if ident in kinds))
 
     def is_read(self, vector: Vector, answer: VectorAnswer) -> bool:
         """Whether the node survived the vector and was seen to read messages of its kind."""
@@ -135,7 +141,7 @@ class Played:
 
 def judge_row(requirement: str, played: Played) -> RowVerdict:
     """Fold the answers about a requirement into one."""
-    noticing, surviving = judged_on()[played.kind].get(requirement, ()), judged_on()[RECEIVER].get(requirement, ())
+    noticing, surviving = (judged_on()[kind].get(requirement, ()) for kind in (played.kind, KINDS[played.side][-1]))
     about = [(one, each) for one, each in played.answers if requirement in one.covers or one.id in noticing]
     counts = counts_of(each for _, each in about)
     red = [

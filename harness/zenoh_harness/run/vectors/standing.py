@@ -41,6 +41,7 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import Layer, from_json
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import registry, vle
 from zenoh_vectors.loader import Vector
 
@@ -49,6 +50,12 @@ HANDSHAKE: Final = frozenset({"Init", "Open"})
 
 ACK: Final = 0x20
 """The flag A of INIT and OPEN."""
+
+OTHERS_STEPS: Final = {
+    Side.RESPONDER: "InitAck and OpenAck are no messages to a node that listens",
+    Side.INITIATOR: "InitSyn and OpenSyn are no messages to a node that connects",
+}
+"""Why a step of a handshake is not sent to a node of that side."""
 
 OURS: Final = "zconform/vectors"
 """A key for declarations of ours."""
@@ -107,8 +114,8 @@ class VectorInSession:
         return self.kind if body is None else type(body).__name__
 
 
-def standing(vector: Vector) -> VectorInSession | str:
-    """Return how a vector stands in a session, or why it does not."""
+def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | str:
+    """Return how a vector stands in a session with a node of that side, or why it does not."""
     if vector.layer not in ("transport", "network"):
         return f"vectors of the layer {vector.layer} are no message of a session"
     if not vector.data:
@@ -119,8 +126,8 @@ def standing(vector: Vector) -> VectorInSession | str:
     kind = _kind(layer, vector.data[0])
     if kind == "Join":
         return "JOIN is no message of a session"
-    if kind in HANDSHAKE and vector.data[0] & ACK:
-        return "InitAck and OpenAck are no messages to a node that listens"
+    if kind in HANDSHAKE and bool(vector.data[0] & ACK) == (side is Side.RESPONDER):
+        return OTHERS_STEPS[side]
     if vector.refuses is not None:
         if vector.refuses.why == "trailing-bytes":
             return "what follows a message in its batch is the next message"

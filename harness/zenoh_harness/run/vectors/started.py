@@ -47,7 +47,7 @@ def play(
     seed: int,
     advance: Callable[[Vector], object],
 ) -> PlayedTo:
-    """Start a responder and play the vectors.
+    """Start a node and play the vectors.
 
     Raises CannotGoOn where it opens no session.
     """
@@ -90,6 +90,7 @@ def play(
         player = Player(
             scene,
             routes=routes,
+            side=node.side,
             profile=node.profile,
             revive=revive,
             advance=advance,

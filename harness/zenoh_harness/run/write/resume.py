@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Finding
-from zenoh_conformance.judging.shown_rows import WRITTEN
+from zenoh_conformance.judging.shown_rows import READ, WRITTEN
 from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
@@ -22,7 +22,7 @@ from zenoh_harness.run.store.journal import Died, LawReport, LearntHabits, Memor
 
 _OF_LISTS: Final = ("known/", "judged/")
 """Checks of the lists, which are made once all else is judged."""
-_OF_WHOLE: Final = ("law/", WRITTEN, STAYS_UP)
+_OF_WHOLE: Final = ("law/", WRITTEN, READ, STAYS_UP)
 """Checks that are judged when all others of a profile are."""
 CODEC: Final = "codec"
 """The role in which each judgement stands by itself."""

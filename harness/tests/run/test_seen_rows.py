@@ -1,4 +1,4 @@
-"""What a node writes: counted by row, and judged where a check would have seen a mis-writing of it."""
+"""What a node writes, counted by row, and reads in cases: judged where a check would have seen a fault in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from zenoh_conformance.judging.engine import judge
-from zenoh_conformance.judging.shown_rows import RowCount
+from zenoh_conformance.judging.shown_rows import WRITTEN, RowCount
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.spec.requirement import requirements
@@ -18,7 +18,7 @@ from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.check_names import every_name, requirements_of
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.runner import parts_of, run_target
-from zenoh_harness.run.vectors.written import WrittenRows, written_on
+from zenoh_harness.run.vectors.seen_rows import SeenRows, row_of, written_on
 from zenoh_harness.targets.reach import parse
 
 ROW = "session-establishment/init-cookie"
@@ -52,21 +52,24 @@ def said(check, verdict):
     ],
 )
 def test_a_row_rests_on_the_checks_that_show_its_mis_writing(count, verdicts, expected):
-    rows = WrittenRows(Selection(), Side.RESPONDER, speaks=True)
+    rows = SeenRows(Selection(), Side.RESPONDER, speaks=True)
     checks = {one for fault in written_on()["responder"][SHOWN] for one in fault}
     judgements = [said(check, each) for check in checks for each in verdicts]
     every = rows.verdicts(lambda row: count if row == SHOWN else 0, {}, judgements)
-    found = {row: (verdict, details) for row, verdict, _, details in every}
-    assert found[SHOWN] == (expected, {"by": "node", "written": count})
+    found = {check: (verdict, details) for check, verdict, _, details in every}
+    assert found["written/" + SHOWN] == (expected, {"by": "node", "written": count})
 
 
 def test_a_law_that_met_something_counts_as_a_check():
-    rows = WrittenRows(Selection(), Side.RESPONDER, speaks=True)
+    rows = SeenRows(Selection(), Side.RESPONDER, speaks=True)
     table = written_on()["responder"]
-    row = next(row for row in rows.rows if all(any(one.startswith("law/") for one in fault) for fault in table[row]))
+    checks = [check for check in rows.checks if check.startswith(WRITTEN)]
+    row = next(
+        row_of(one) for one in checks if all(any("law/" in law for law in fault) for fault in table[row_of(one)])
+    )
     laws = {one: Verdict.PASS for fault in table[row] for one in fault if one.startswith("law/")}
     found = {each[0]: each[1] for each in rows.verdicts(lambda _row: 1, laws, [])}
-    assert found[row] is Verdict.PASS
+    assert found[WRITTEN + row] is Verdict.PASS
 
 
 def test_a_run_counts_what_a_node_wrote(tmp_path: Path):

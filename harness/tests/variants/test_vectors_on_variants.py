@@ -1,0 +1,64 @@
+"""Golden vectors played to every conforming variant, in both roles: none is red on any of them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.errors import HarnessError
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.memory import MemoryScene, able
+from zenoh_harness.run.plan.plan import Selection
+from zenoh_harness.run.vectors.codec_run import golden
+from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.run.vectors.rows import choose_vectors, noticing_vectors, rows
+from zenoh_harness.variants import all_variants
+
+HARD = (
+    "drops-what-may-be-dropped", "urgent-goes-first", "batch-64", "answers-after-900-ms", "passes-over-what-is-odd-in-a-session",
+    "takes-one-link-at-a-time", "answers-nothing-in-a-session",
+)  # fmt: skip
+"""Variants on which little can be seen of what is read."""
+
+
+def played(node, side, every=1):
+    """The answers of a node for the vectors of a quick run."""
+    player = Player(
+        lambda number: nullcontext(MemoryScene("", node, role=side, seed=number)),
+        routes="routing" in able("default", node),
+        side=side,
+        exchanged=noticing_vectors({*rows(Selection(), side)}, 1, side),
+    )
+    chosen = choose_vectors(golden(), rows(Selection(), side), "quick", side)[::every]
+    try:
+        return [(vector.id, answer) for vector, answer in player.play(chosen, golden())]
+    except HarnessError as stopped:
+        return [(str(stopped), None)]
+
+
+def red(answers):
+    """What is red."""
+    return [(ident, answer.cause) for ident, answer in answers if answer is not None and answer.verdict.is_wrong]
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_no_vector_is_red_on_a_hard_one(name):
+    assert red(played(all_variants()[name].node, Side.RESPONDER, 3)) == []
+
+
+def test_a_hard_one_is_judged_on_fewer():
+    plain, silent = (
+        sum(answer.verdict is Verdict.PASS for _, answer in played(node, Side.RESPONDER, 3))
+        for node in (Reference, all_variants()["answers-nothing-in-a-session"].node)
+    )
+    assert silent < plain
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("name", sorted(all_variants()))
+def test_no_vector_is_red_on_any(name, side):
+    assert red(played(all_variants()[name].node, side)) == []

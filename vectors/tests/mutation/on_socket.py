@@ -1,0 +1,64 @@
+"""The faults, planted in a whole node in a process of its own: which judgements of a run over a socket are red.
+
+`python -m mutation.on_socket FAULT KIND LOCATOR ZID PROFILE` serves the node; FAULT is the name of a fault in hexadecimal,
+empty (`-`) for a node without one.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from mutation import in_nodes
+from mutation.engine import Mutant, compiled
+from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.commands.peer import node_of, tcp
+from zenoh_harness.reference.serve import Server
+from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.plan.plan import Selection
+from zenoh_harness.run.runner import parts_of, run_target
+from zenoh_harness.run.vectors.rows import ROUTER
+from zenoh_harness.targets.reach import parse
+
+NONE = "-"
+
+
+def serve(name: str, kind: str, locator: str, zid: str, profile: str) -> None:
+    """Serve a node with the fault until the process is ended."""
+    faults = {fault.name: fault for fault in in_nodes.every_fault()}
+    fault = Mutant("none", ()) if name == NONE else faults[bytes.fromhex(name).decode()]
+    is_initiator = in_nodes.KINDS[kind] is Side.INITIATOR
+    server = Server(
+        node_of(in_nodes.with_fault(in_nodes.BASES[kind], compiled(fault)), profile, zid, initiator=is_initiator)
+    )
+    where = tcp(locator)
+    if is_initiator:
+        server.serve((where.host, where.port))
+    else:
+        server.listen(where.host, where.port)
+        server.serve()
+
+
+def target_of(name: str, kind: str) -> str:
+    """The target string of a node with the fault."""
+    here = Path(__file__).parents[1]
+    words = [sys.executable, "-m", "mutation.on_socket", name.encode().hex() or NONE, kind]
+    command = shlex.join(["env", f"PYTHONPATH={here}", *words])
+    role = "router" if kind == ROUTER else "peer"
+    return f"exec:{command} {{locator}} {{zid}} {{profile}}?role={role}&as={in_nodes.KINDS[kind].value}&profile=default"
+
+
+def reds_on_socket(name: str, kind: str, out: Path, *only: str) -> set[str]:
+    """The requirements that are red in a quick run of a node with the fault; empty where the run could not begin.
+
+    `only`: the checks or requirements that are judged; all where empty.
+    """
+    options = Options(out=out, depth="quick", selection=Selection(only))
+    reach = parse(target_of(name, kind))
+    ran = run_target(reach, options, parts_of(reach, options))
+    return {one.key.requirement for one in ran.judgements if one.verdict.is_wrong}
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:])
