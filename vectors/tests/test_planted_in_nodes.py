@@ -69,7 +69,7 @@ def test_a_quick_run_notices_at_a_receiver(faults, name):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", in_nodes.KINDS)
+@pytest.mark.parametrize("kind", LEAST)
 def test_the_share_of_faults_that_a_quick_run_notices(kind, capsys):
     """The others are faults of writers, of JOIN and scouting, of bytes that no session shows, and of values that only a codec tells."""
     reading = [fault for fault in by_hand.mutants() if not fault.name.startswith("writers")]
