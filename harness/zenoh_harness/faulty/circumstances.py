@@ -134,7 +134,7 @@ class LosesSomewhere(Reference):
 
 
 class DiesSomewhere(LosesSomewhere):
-    """Ends the session of whoever says a message of one kind, in one circumstance."""
+    """Ends the session in which a message of one kind is said, in one circumstance."""
 
     def is_lost(self, kind: str, to: Any, **more: Any) -> bool:
         if super().is_lost(kind, to, **more):

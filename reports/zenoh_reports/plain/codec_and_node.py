@@ -18,7 +18,7 @@ VECTORS: Final = "vectors/"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FaceDifference:
     """One requirement that a node meets and its codec does not, or the other way round."""
 
     target: str
@@ -28,7 +28,7 @@ class Difference:
     codec: Verdict
 
 
-def differences(runs: Sequence[Run]) -> list[Difference]:
+def differences(runs: Sequence[Run]) -> list[FaceDifference]:
     """Return where nodes and codecs differ, sorted: those of one name and version, and those of one run."""
     verdicts: dict[tuple[str, str, str], dict[bool, list[Verdict]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
@@ -43,13 +43,13 @@ def differences(runs: Sequence[Run]) -> list[Difference]:
         if len(by_face) == 2:
             node, codec = (worst(by_face[is_codec]) for is_codec in (False, True))
             if node.is_wrong != codec.is_wrong:
-                found.append(Difference(name, version, requirement, node, codec))
+                found.append(FaceDifference(name, version, requirement, node, codec))
     return found
 
 
 def sentences(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a sentence for each target whose node and codec differ."""
-    by_target: dict[tuple[str, str], list[Difference]] = defaultdict(list)
+    by_target: dict[tuple[str, str], list[FaceDifference]] = defaultdict(list)
     for one in differences(runs):
         by_target[one.target, one.version].append(one)
     for (name, version), some in by_target.items():

@@ -111,8 +111,8 @@ def what_is_mandatory_and_unknown_has_no_effect(scene: Scene, *, of: str) -> Non
     lives = speaker.us.works_or_is_over(step="not reached: the session works")
 
     came = effects(speaker, listener, number, before)
-    text = next((name for name, ends in came if lives or not ends), "")
-    listener.us.require(not text, expected="no effect", got=text, step=of)
+    effect = next((name for name, ends in came if lives or not ends), "")
+    listener.us.require(not effect, expected="no effect", got=effect, step=of)
 
 
 def prepare(speaker: Party, listener: Party, message: Any) -> int:
