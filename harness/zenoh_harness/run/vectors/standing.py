@@ -57,6 +57,9 @@ OTHERS_STEPS: Final = {
 }
 """Why a step of a handshake is not sent to a node of that side."""
 
+NEVER_BEGUN: Final = "it ends an interest that we did not have"
+"""Why an INTEREST that ends one is not sent to a node that connects, and why one that listens may end the session at it."""
+
 OURS: Final = "zconform/vectors"
 """A key for declarations of ours."""
 
@@ -133,7 +136,10 @@ def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | s
             return "what follows a message in its batch is the next message"
         family = Family.HANDSHAKE if kind in HANDSHAKE else Family.REFUSED
         return VectorInSession(vector=vector, family=family, kind=kind, sn=_number(vector))
-    return _well_formed(vector, kind, from_json(vector.means or {}, layer))
+    message = from_json(vector.means or {}, layer)
+    if side is Side.INITIATOR and _ends_an_interest(message):
+        return NEVER_BEGUN
+    return _well_formed(vector, kind, message)
 
 
 def _kind(layer: Layer, header: int) -> str:
@@ -257,6 +263,10 @@ def _claims(message: Any) -> Iterator[tuple[str, int]]:
         yield type(message).__name__, message.id
 
 
+def _ends_an_interest(message: Any) -> bool:
+    return isinstance(message, Interest) and message.mode == InterestMode.FINAL
+
+
 def open_point(message: Any) -> str:
     """Why a node may end the session at a well-formed message; empty where it may not."""
     if isinstance(message, Response | ResponseFinal):
@@ -265,8 +275,8 @@ def open_point(message: Any) -> str:
         return "what OAM means is left open"
     if isinstance(message, Fragment):
         return "its fragments are no message"
-    if isinstance(message, Interest) and message.mode == InterestMode.FINAL:
-        return "it ends an interest that we did not have"
+    if _ends_an_interest(message):
+        return NEVER_BEGUN
     if isinstance(message, Declare):
         body = message.body
         if message.interest_id is not None:
