@@ -55,7 +55,7 @@ class NodeRun:
         look: Ask = ask,
         vectors: Sequence[Vector] = (),
     ) -> None:
-        """`vectors` are played in the default profile, to a node that listens."""
+        """`vectors` are played in the default profile."""
         self.target, self.options, self.laws = target, options, tuple(laws)
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
@@ -96,7 +96,7 @@ class NodeRun:
 
         self.withheld = frozenset() if options.with_embargoed or not self.guarded else self._embargoed()
         self.plan, self._kept_back = without(self.plan, self.withheld)
-        self.vectors = NodeVectors(target, options, vectors)
+        self.vectors = NodeVectors(target, options, vectors, self.stop)
         speaks = bool(vectors) and bool(self.plan.profiles.get(DEFAULT))
         self.seen_rows = SeenRows(options.selection, target.side, speaks=speaks)
         if self.vectors.size and DEFAULT not in self.plan.profiles:

@@ -129,7 +129,8 @@ def prepare(speaker: Party, listener: Party, message: Any) -> int:
     if kind is Request:
         listener.declares_queryable("k/**")
     if isinstance(message, Declare):
-        listener.asks_interest(ENTITIES, InterestMode.CURRENT_FUTURE, "k/**")
+        for entity in ENTITIES:
+            listener.asks_interest(entity, InterestMode.CURRENT_FUTURE, "k/**")
     number = speaker.us.new_id()
     if kind in DECLARED:
         speaker.declares(DECLARED[kind](id=number, key=speaker.key("k/odd")))

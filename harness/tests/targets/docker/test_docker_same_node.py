@@ -37,7 +37,7 @@ def verdicts(change):
 def wants_an_application(change):
     """A container has no agent: what only an application brings about is not judged there, nor met by a law."""
     unjudged = {Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED}
-    return change.key.check.startswith(("application/", "application-", "law/", "written/")) and bool(
+    return change.key.check.startswith(("application/", "application-", "law/", "written/", "read/")) and bool(
         verdicts(change) & unjudged
     )
 

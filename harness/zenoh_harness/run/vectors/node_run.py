@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from math import inf
+from threading import Event as Flag
 from typing import Final
 
 from zenoh_conformance.judging.verdict import Verdict
@@ -43,8 +44,9 @@ PATIENCE: Final = 120.0
 class NodeVectors:
     """Plays vectors to the instance of a run, and records a judgement for each requirement."""
 
-    def __init__(self, target: NodeTarget, options: Options, vectors: Sequence[Vector]) -> None:
-        self.target, self.vectors = target, vectors
+    def __init__(self, target: NodeTarget, options: Options, vectors: Sequence[Vector], stop: Flag) -> None:
+        """`stop` is set when the run is to end: then nothing is played or recorded any more."""
+        self.target, self.vectors, self._stop = target, vectors, stop
         pinned = target.reach.options.get("profile", DEFAULT)
         here = bool(vectors) and pinned == DEFAULT
         self.rows = rows(options.selection, target.side) if here else ()
@@ -86,6 +88,8 @@ class NodeVectors:
                 )
             except CannotGoOn as stopped:
                 why = stopped.what
+        if self._stop.is_set():
+            return
         for requirement in self.rows:
             row = judge_row(requirement, played)
             if why and row.verdict is Verdict.NOT_OBSERVED:
@@ -111,7 +115,8 @@ class NodeVectors:
         @contextmanager
         def scene(number: int) -> Iterator[Scene]:
             node = lifecycle.node
-            stage = Stage(node, requirement="", label=f"vectors {number}", seed=options.seed, deadline=deadline)
+            label = f"vectors {number}"
+            stage = Stage(node, requirement="", label=label, seed=options.seed, deadline=deadline, stop=self._stop)
             try:
                 yield stage
             finally:
