@@ -14,7 +14,7 @@ from zenoh_conformance.cases.controls import Ground
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking.budget import DECODING, Budgets
+from zenoh_conformance.talking.budget import DECODING, UNASKED, Budgets
 from zenoh_harness.errors import OtherVersion, TargetError, UsageError
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
@@ -337,7 +337,7 @@ class NodeRun:
         `fork` plays the vectors, if there is one.
         """
         if lifecycle.profile == DEFAULT and fork is None:
-            answers = unhealthy is None or unhealthy.verdict is Verdict.ZOMBIE
+            answers = unhealthy is None or (unhealthy.verdict is Verdict.ZOMBIE and UNASKED not in unhealthy.cause)
             self.vectors.run(lifecycle, records, self.options, well=answers)
         self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
 
