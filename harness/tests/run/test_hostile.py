@@ -15,6 +15,8 @@ NODE = Path(__file__).parents[1] / "hostile_node.py"
 SANE = ("--only", "establishment-sane/a-sane-handshake-is-accepted", "--only", "keep-alive/*")
 SECONDS, MEMORY = 60.0, 250 << 20
 """What a quick run of one may take: seconds on two idle cores, and bytes."""
+EVIDENCE = 1 << 18
+"""Bytes that are enough to show what it did in a look at its health."""
 
 KINDS = {
     "keep_alives": "messages that nobody asked for",
@@ -45,6 +47,7 @@ def test_a_short_run_of_a_hostile_node_says_what_it_did(how, tmp_path, capsys):
     assert cli.invoke(["run", reach(how), *SANE, "--out", str(tmp_path / "r")]) in (1, 3, 4)
     shown = capsys.readouterr()
     assert KINDS[how] in shown.out + shown.err
+    assert all(file.stat().st_size < EVIDENCE for file in tmp_path.glob("r/evidence/*stays-up*"))
 
 
 @pytest.mark.soak

@@ -344,7 +344,7 @@ class Stage:
 
     def adopt(self, other: Stage) -> None:
         """Let what was said on another stage be what was said on this one."""
-        self._recorder, self.dialogues = other._recorder, other.dialogues
+        self._recorder, self.dialogues, self.budget = other._recorder, other.dialogues, other.budget
         self.findings += other.findings
 
     @property

@@ -23,6 +23,7 @@ from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Requ
 from zenoh_conformance.primitives import WhatAmI, WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking import Dialogue, Fence, settle
+from zenoh_conformance.talking.budget import KEPT
 from zenoh_conformance.talking.patience import longer
 from zenoh_harness.errors import AgentError, AgentGone, AgentUnimplemented, CannotConnect
 from zenoh_harness.files.scripts import STAYS_UP
@@ -162,6 +163,8 @@ class _Check:
         latency = time.monotonic() - began
         late = kept_waiting(self.recorder.conversation, self.node.side, self.habits.waits)
         self._leave()
+        if any(dialogue.budget.spent for dialogue in self.open):
+            self.recorder.conversation.cut(sum(dialogue.budget.sent for dialogue in self.open) + KEPT)
         if verdict.is_stuck and late is not None:
             verdict, cause = Verdict.NOT_OBSERVED, late.cause
         elif verdict.is_stuck and expired_early(self.recorder.conversation, self.node.side):
