@@ -158,6 +158,25 @@ def test_what_a_busy_node_may_lose_is_red_only_when_it_is_lost_each_time(value: 
     assert (runner.run((value,)) is not None) is is_red
 
 
+@pytest.mark.parametrize(("answers_late", "ends"), [(True, ", only in lane 7"), (False, "")])
+def test_who_answers_too_late_for_brief_waits_alone_is_not_red_without_the_circumstance(
+    answers_late: bool, ends: str
+) -> None:
+    lane = Dimension.of("lane", "in lane {}", 5, 7)
+    scene = SimpleNamespace(dialogues=[], conversation=Conversation(), brief=False)
+
+    def function(_scene: object, v: Variation) -> None:
+        if v[lane] == 7 or scene.brief or not answers_late:
+            raise Deviation(Finding(requirement="push/push-reaches-intersecting", sender=Side.RESPONDER, got="silence"))
+
+    runner = Runner(function, (lane,), scene, {})
+    found = runner.run((7,))
+
+    assert found is not None
+    assert runner.shrunk((7,), found, 1.0).cause == f"silence{ends}"
+    assert scene.brief is False
+
+
 def test_a_row_is_read_from_the_circumstances_that_are_not_the_default() -> None:
     row = (7, "put", 128, "a query")
 
