@@ -19,7 +19,7 @@ from zenoh_conformance.reading.fragments import TOO_MUCH
 from zenoh_conformance.reading.pieces import Pieces
 
 from .finding import Finding
-from .law import Law, Per, all_laws
+from .law import Law, Per, Record, all_laws
 
 TELLING: Final = frozenset({"init", "join", "scout", "hello"})
 """Messages that may tell what their connection is: which laws look at it, and in which session."""
@@ -44,8 +44,11 @@ class Dispatch:
     """The laws of one judge, compiled: which steps an event has."""
 
     def __init__(self, laws: tuple[type[Law], ...]) -> None:
-        self.laws = tuple(dict.fromkeys(law_.fold or law_ for law_ in laws))
-        """The folds: of laws that share one, it stands here once."""
+        folds = dict.fromkeys(law_.fold or law_ for law_ in laws)
+        self.laws = (*folds, *records_of(folds))
+        """The folds: of laws that share one, it stands here once; then the records that they read, whose steps come last."""
+        self.reads = tuple([(record.name, self.laws.index(record)) for record in law_.reads] for law_ in self.laws)
+        """By slot: the attributes that are records, and their slots."""
         self.of_session = tuple(at for at, law_ in enumerate(self.laws) if law_.per is Per.SESSION)
         self.tables: dict[Nature, dict[tuple[str, bool], tuple[tuple[int, Step], ...]]] = {each: {} for each in Nature}
         """Nature to steps by kind of message and whether it stands alone; filled as kinds are met."""
@@ -72,6 +75,12 @@ class Dispatch:
             for name in names if hasattr(law_, name)
         )  # fmt: skip
         return table
+
+
+def records_of(laws: Iterable[type[Law]]) -> Iterable[type[Record]]:
+    """The records that laws read, and those that these read, each once."""
+    direct = dict.fromkeys(record for law_ in laws for record in law_.reads)
+    return dict.fromkeys((*direct, *records_of(direct))) if direct else ()
 
 
 @cache
@@ -232,6 +241,8 @@ class Judge:
         if view.began_before:
             instance.watched = False
             instance.lossy = instance.lossy or view.lossy
+        for name, record in self._dispatch.reads[at]:
+            setattr(instance, name, view.slots[record] or self._instance(view, record))
         view.slots[at] = instance
         return instance
 

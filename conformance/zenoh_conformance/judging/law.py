@@ -2,8 +2,9 @@
 
 A law's annotated attributes are its state, its `on_<message>` methods are its steps, `end` closes. `on_alone` is a step for
 every transport message and for undecodable bytes, but not for a nested message or a batch. The engine (`engine.py`) makes an
-instance for each connection, for each session, or one for the conversation, as the law declares. Laws count *subjects*: a law
-that met nothing says `not-observed`, never `pass`. A law may begin in the middle of a session, and judges only what it saw.
+instance for each connection, for each session, or one for the conversation, as the law declares, when its first event comes. What
+several laws need to know of what went by before is in *records*, which the engine keeps and lends them. Laws count *subjects*: a
+law that met nothing says `not-observed`, never `pass`. A law may begin in the middle of a session, and judges only what it saw.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Law:
     about: str
     fold: type[Law] | None = None
     """The fold that feeds this law, if it has no steps of its own: it has several laws for its parts."""
+    reads: tuple[type[Record], ...] = ()
+    """Records that it has under their names: they tell what went by before the message that is looked at."""
     natures: frozenset[Nature] = frozenset({Nature.UNICAST})
     """The connections that it looks at."""
     watched = True
@@ -96,6 +99,16 @@ class Law:
 
     def end(self) -> None:
         """The conversation ended: nothing more will come."""
+
+
+class Record(Law):
+    """What several laws read of what went by: shared by all of one scope, and fed with each message after they have seen it."""
+
+    name: str
+
+    @property
+    def parts(self) -> tuple[Law, ...]:
+        return ()
 
 
 def show(value: object) -> str:

@@ -43,10 +43,14 @@ def shown_rows(seen: Seen) -> Iterator[str]:
 
 def _other_rows(seen: Seen, declaration: Declaration) -> Iterator[str]:
     """Yield the rows that not every message of its kind shows."""
-    message = seen.message
-    for row, shows in _rows_of(declaration).sometimes:
+    message, rows = seen.message, _rows_of(declaration)
+    for row, shows in rows.sometimes:
         if shows(message):
             yield row
+    if getattr(message, "exts", None):
+        for row, shows in rows.extended:
+            if shows(message):
+                yield row
     for row in _layouts().get((*map(kind_of, seen.around), kind_of(message))[-2:], ()):
         yield row
 
@@ -89,19 +93,25 @@ class Rows(NamedTuple):
 
     always: tuple[str, ...]
     sometimes: tuple[tuple[str, Shows], ...]
+    extended: tuple[tuple[str, Shows], ...]
+    """Those that no message without extensions shows."""
 
 
 @cache
 def _rows_of(declaration: Declaration) -> Rows:
-    rows = ((one, one.fact) for one in requirements().values() if one.fact is not None and one.binds != "receiver")
+    rows = [(one, one.fact) for one in requirements().values() if one.fact is not None and one.binds != "receiver"]
     found = [
         (requirement.id, shows)
         for requirement, fact in rows
         if is_of(fact, declaration) and (shows := _shows(fact, declaration)) is not None
     ]
     found += PRIMITIVES.items()
+    of_exts = {one.id for one, fact in rows if ext_and_field(fact)[0]}
     always = tuple(row for row, shows in found if shows is _always)
-    return Rows(always, tuple((row, shows) for row, shows in found if shows is not _always))
+    others = [(row, shows) for row, shows in found if shows is not _always]
+    return Rows(
+        always, *(tuple(one for one in others if (one[0] in of_exts) is extended) for extended in (False, True))
+    )
 
 
 def _always(_message: Any) -> bool:
@@ -174,6 +184,10 @@ def _value(ext: str, name: str, declaration: Declaration) -> Callable[[Any], Any
     """What reads a field of a message, or of its extension; None where it is absent."""
     parts = [part.removesuffix("[]") for part in name.split(".") if part and part not in ("packed", "fsn", "rid")]
     cls = extension_of(declaration, ext) if ext else None
+
+    if not ext and len(parts) == 1:
+        name = parts[0]
+        return lambda message: item if (item := getattr(message, name, None)) != () else None
 
     def read(message: Any) -> Any:
         item = message if not ext else None if cls is None else message.exts.get(cls)

@@ -11,16 +11,7 @@ from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_conformance.wire import DecodeError
 
-from .handshake import Handshake
-
-
-class _InSession(Handshake):
-    """Laws of what follows OPEN."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether both OPENs were seen."""
-        return self.open_syn is not None and self.open_ack is not None
+from .handshake import HandshakeLaw
 
 
 @law("message-reference/frame-not-empty")
@@ -66,35 +57,35 @@ class JoinOnMulticastOnly(Law):
 
 
 @law("batching/unit-fits-batch-size")
-class UnitFitsBatchSize(_InSession):
+class UnitFitsBatchSize(HandshakeLaw):
     """On a stream, a batch and its prefix fit the negotiated size (erratum batch-size-counts-prefix); not in a low-latency session."""
 
     def on_batch(self, seen: Seen, batch: bytes) -> None:
-        if self.batch_size is None or self.datagrams or not self.is_open or self.agreed("LowLatency"):
+        if self.link.batch_size is None or self.datagrams or not self.link.is_open or self.link.agreed("LowLatency"):
             return
         self.subject(seen)
-        fits = len(batch) + STREAM_PREFIX <= self.batch_size
-        as_written = "batch-size-counts-prefix" if len(batch) <= self.batch_size else ""
+        fits = len(batch) + STREAM_PREFIX <= self.link.batch_size
+        as_written = "batch-size-counts-prefix" if len(batch) <= self.link.batch_size else ""
         expected, got = "the negotiated size at most, prefix included", "a larger batch"
         self.require(fits, at=seen, path="batch", expected=expected, got=got, follows=as_written)
 
 
 @law("batching/low-latency-framing")
-class LowLatencyFraming(_InSession):
+class LowLatencyFraming(HandshakeLaw):
     """In a low-latency session each batch has a length of four bytes (erratum low-latency-u32-prefix), and holds no FRAME."""
 
     def on_batch(self, seen: Seen, batch: bytes) -> None:
-        if self.agreed("LowLatency") and self.is_open:
+        if self.link.agreed("LowLatency") and self.link.is_open:
             self.subject(seen)
 
     def on_undecodable(self, seen: Seen, refusal: DecodeError) -> None:
-        if self.agreed("LowLatency") and self.is_open and seen.event.kind is Happened.BYTES:
+        if self.link.agreed("LowLatency") and self.link.is_open and seen.event.kind is Happened.BYTES:
             expected = "network messages, KEEP_ALIVE or CLOSE behind a length of four bytes"
             self.require(False, at=seen, path="batch", expected=expected, got="other bytes")
 
 
 @law("batching/compressed-batch-form")
-class CompressedBatchForm(_InSession):
+class CompressedBatchForm(HandshakeLaw):
     """In a session with compression, the header byte of a batch says whether the rest is an LZ4 block (erratum compression-header)."""
 
     def __init__(self) -> None:
@@ -103,7 +94,7 @@ class CompressedBatchForm(_InSession):
         """The last batch of each side."""
 
     def on_batch(self, seen: Seen, batch: bytes) -> None:
-        if self.agreed("Compression") and self.is_open:
+        if self.link.agreed("Compression") and self.link.is_open:
             self.subject(seen)
             self.batch[seen.sender] = batch
 

@@ -24,7 +24,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import SIDES, Side
 
-from .network import Named, Network, path_of
+from .network import SessionLaw, path_of
 
 TAKES_BACK: dict[type[Any], type[Any]] = {USubscriber: DSubscriber, UQueryable: DQueryable, UToken: DToken}
 Entity = tuple[type[Any], int]
@@ -34,22 +34,21 @@ FUTURE = 2
 
 
 @law("declarations/expr-id-not-reused", per="session")
-class ExprIdNotReused(Named):
+class ExprIdNotReused(SessionLaw):
     """An expression id stands for another key only after it was released."""
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         body = declare.body
-        if isinstance(body, DKeyExpr) and self.knows(seen.sender):
-            held = self.names.spaces[seen.sender].get(body.expr_id)
-            wanted = self.names.whole(seen.sender, body.key, mapping=True)
+        if isinstance(body, DKeyExpr) and self.session.knows(seen.sender):
+            held = self.session.names.spaces[seen.sender].get(body.expr_id)
+            wanted = self.session.names.whole(seen.sender, body.key, mapping=True)
             self.subject(seen)
             free = held is None or wanted is None or held == wanted
             self.require(free, at=seen, path="d_key_expr.expr_id", expected="a free expression id", got="one in use")
-        super().on_declare(seen, declare)
 
 
 @law("primitives/scope-is-declared", per="session")
-class ScopeIsDeclared(Named):
+class ScopeIsDeclared(SessionLaw):
     """A scope is an id that the side which M names has declared; of its own ids nobody uses one that it has released."""
 
     def __init__(self) -> None:
@@ -63,7 +62,6 @@ class ScopeIsDeclared(Named):
             self.ever[seen.sender].add(body.expr_id)
         elif isinstance(body, DSubscriber | DQueryable | DToken):
             self.judge(seen, body.key, "declare.body.key.scope")
-        super().on_declare(seen, declare)
 
     def on_push(self, seen: Seen, message: Push | Request | Response | Interest) -> None:
         if message.key is not None:
@@ -74,16 +72,16 @@ class ScopeIsDeclared(Named):
     def judge(self, seen: Seen, key: WireExpr, path: str) -> None:
         """Whether the scope of a key is known."""
         owner = seen.sender if key.mapping else seen.sender.other
-        if not key.scope or not self.knows(owner):
+        if not key.scope or not self.session.knows(owner):
             return
-        known = self.names.spaces[owner] if key.mapping else self.ever[owner]
+        known = self.session.names.spaces[owner] if key.mapping else self.ever[owner]
         self.subject(seen)
         whose = "its sender" if key.mapping else "its receiver"
         self.require(key.scope in known, at=seen, path=path, expected=f"a scope that {whose} declared", got="another")
 
 
 @law("declarations/entity-sent-once", per="session")
-class EntitySentOnce(Network):
+class EntitySentOnce(SessionLaw):
     """No entity is declared to a session again, unless it has changed or an INTEREST asks for all that there is."""
 
     def __init__(self) -> None:
@@ -120,7 +118,7 @@ class EntitySentOnce(Network):
 
 
 @law("declarations/undeclared-was-declared", per="session")
-class UndeclaredWasDeclared(Network):
+class UndeclaredWasDeclared(SessionLaw):
     """What takes back names, by its id or by its key, something that was declared."""
 
     def __init__(self) -> None:
@@ -135,7 +133,7 @@ class UndeclaredWasDeclared(Network):
         if isinstance(body, DSubscriber | DQueryable | DToken):
             declared.add((type(body), body.id))
             self.is_late(seen.sender, (type(body), body.id), "an id that is declared after it")
-        elif isinstance(body, USubscriber | UQueryable | UToken) and self.knows(seen.sender):
+        elif isinstance(body, USubscriber | UQueryable | UToken) and self.session.knows(seen.sender):
             entity = (TAKES_BACK[type(body)], body.id)
             self.subject(seen)
             if entity not in declared and not names_key(body):

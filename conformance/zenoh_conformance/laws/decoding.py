@@ -11,14 +11,14 @@ from zenoh_conformance.reading.connection import TOO_LONG, Seen
 from zenoh_conformance.reading.conversation import Happened
 from zenoh_conformance.wire import DecodeError
 
-from .handshake import Handshake
+from .handshake import HandshakeLaw
 
 IN_SESSION: Final = (3, 4, 5, 6)
 """The ids of CLOSE, KEEP_ALIVE, FRAME and FRAGMENT, which may follow a FRAME."""
 
 
 @law("batching/frame-holds-complete-messages")
-class WhatIsSaidDecodes(Handshake):
+class WhatIsSaidDecodes(HandshakeLaw):
     """All that a node says on a live link is a message, and so is what its fragments make together."""
 
     def on_batch(self, seen: Seen, batch: bytes) -> None:
@@ -40,7 +40,7 @@ class WhatIsSaidDecodes(Handshake):
     @property
     def is_live(self) -> bool:
         """Both OPENs were seen; or the session was met under way."""
-        return not self.watched or (self.open_syn is not None and self.open_ack is not None)
+        return not self.watched or self.link.is_open
 
 
 def name_of_refused(batch: bytes, refusal: DecodeError) -> tuple[str, str]:

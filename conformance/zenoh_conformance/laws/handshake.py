@@ -1,17 +1,19 @@
-"""What the laws of the handshake share: the four messages as they went by. No law of its own."""
+"""What the laws of the handshake read: the four messages as they went by. No law of its own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.law import Law, Per, Record
 from zenoh_conformance.messages import Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 
 
-class Handshake(Law):
-    """Keeps INIT and OPEN of both sides; a law that overrides a step calls it first or last, as it needs the state before or after."""
+class Handshake(Record):
+    """INIT and OPEN of both sides of one link, the first of each kind."""
+
+    per, name = Per.CONNECTION, "link"
 
     init_syn: Init | None = None
     init_ack: Init | None = None
@@ -27,7 +29,7 @@ class Handshake(Law):
     """The negotiated batch size; None while INIT has not settled it."""
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        """Keep it, the first of each kind."""
+        """Keep it, and what it settles."""
         self.last = seen
         if init.ack:
             self.init_ack = self.init_ack or init
@@ -37,7 +39,7 @@ class Handshake(Law):
         self.resolution, self.batch_size, self.common = settled.resolution, settled.batch_size, settled.common
 
     def on_open(self, seen: Seen, open_: Open) -> None:
-        """Keep it, the first of each kind."""
+        """Keep it."""
         self.last = seen
         if open_.ack:
             self.open_ack = self.open_ack or open_
@@ -48,31 +50,34 @@ class Handshake(Law):
         """Whether both INITs carried the extension of that name."""
         return self.init_syn is not None and self.init_ack is not None and name in self.common
 
+    @property
+    def is_open(self) -> bool:
+        """Whether both OPENs were seen."""
+        return self.open_syn is not None and self.open_ack is not None
+
+
+class HandshakeLaw(Law):
+    """A law that reads the handshake of its link."""
+
+    reads = (Handshake,)
+    link: Handshake
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What the INITs of two sides settle, as far as they were seen."""
 
-    of: tuple[Init | None, Init | None]
     resolution: int | None
     batch_size: int | None
     common: frozenset[str]
     """The extensions that they have in common."""
 
 
-_latest = Terms((None, None), None, None, frozenset())
-
-
 def terms(syn: Init | None, ack: Init | None) -> Terms:
-    """What both settle. Dozens of laws ask for the same two INITs one after the other: the latest answer is kept."""
-    global _latest  # replaced as a whole: a reader sees which INITs it is of
-    known = _latest
-    if known.of[0] is not syn or known.of[1] is not ack:
-        inits = [init for init in (syn, ack) if init is not None]
-        carried = [frozenset(type(ext).__name__ for ext in init.exts) for init in inits]
-        both = frozenset.intersection(*carried) if carried else frozenset[str]()
-        known = _latest = Terms((syn, ack), *_sizes(syn, ack), both)
-    return known
+    """What both settle."""
+    inits = [init for init in (syn, ack) if init is not None]
+    carried = [frozenset(type(ext).__name__ for ext in init.exts) for init in inits]
+    return Terms(*_sizes(syn, ack), frozenset.intersection(*carried) if carried else frozenset())
 
 
 def _sizes(syn: Init | None, ack: Init | None) -> tuple[int | None, int | None]:

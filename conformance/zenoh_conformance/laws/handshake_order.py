@@ -9,14 +9,14 @@ from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_conformance.reading.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn, name_of
 from zenoh_conformance.wire import DecodeError
 
-from .handshake import Handshake
+from .handshake import HandshakeLaw
 
 PROMPT = 0.2
 """Seconds from a link's beginning to an OpenSyn that nobody need have waited for in vain."""
 
 
 @law("session-establishment/init-syn-first")
-class InitSynFirst(Handshake):
+class InitSynFirst(HandshakeLaw):
     """The first thing that the side which opened the link says is InitSyn."""
 
     spoke = False
@@ -29,7 +29,7 @@ class InitSynFirst(Handshake):
         self.require(InitSyn.matches(message), at=seen, expected="InitSyn", got=name_of(message))
 
 
-class _Answer(Handshake):
+class _Answer(HandshakeLaw):
     """The first thing that a side says after a given message is one answer, or CLOSE."""
 
     question: AnyKind = InitSyn
@@ -71,7 +71,7 @@ class OpenSynAnswersInitAck(_Answer):
 
     @property
     def is_due(self) -> bool:
-        return self.init_syn is not None
+        return self.link.init_syn is not None
 
 
 @law("session-establishment/open-ack-answers-open-syn")
@@ -83,11 +83,11 @@ class OpenAckAnswersOpenSyn(_Answer):
 
     @property
     def is_due(self) -> bool:
-        return self.init_ack is not None
+        return self.link.init_ack is not None
 
 
 @law("session-establishment/handshake-messages-in-order")
-class HandshakeMessagesInOrder(Handshake):
+class HandshakeMessagesInOrder(HandshakeLaw):
     """The responder never goes a step further on a message that was not due. What we cannot read, it may have read."""
 
     unread = False
@@ -99,30 +99,27 @@ class HandshakeMessagesInOrder(Handshake):
     def on_init(self, seen: Seen, init: Init) -> None:
         if self.watched and not self.unread and InitAck.matches(init):
             self.subject(seen)
-            due = self.init_syn is not None and self.init_ack is None and self.open_ack is None
+            due = self.link.init_syn is not None and self.link.init_ack is None and self.link.open_ack is None
             self.require(due, at=seen, expected="no InitAck", got="InitAck", why="no InitSyn waits for an answer")
-        super().on_init(seen, init)
 
     def on_open(self, seen: Seen, open_: Open) -> None:
         if self.watched and not self.unread and OpenAck.matches(open_):
             self.subject(seen)
-            due = self.open_syn is not None and self.init_ack is not None and self.open_ack is None
+            due = self.link.open_syn is not None and self.link.init_ack is not None and self.link.open_ack is None
             self.require(due, at=seen, expected="no OpenAck", got="OpenAck", why="no OpenSyn waits for an answer")
-        super().on_open(seen, open_)
 
 
 @law("session-establishment/no-data-before-open")
-class NoDataBeforeOpen(Handshake):
+class NoDataBeforeOpen(HandshakeLaw):
     """No FRAME, FRAGMENT or network message goes by before OPEN."""
 
     def on_open(self, seen: Seen, open_: Open) -> None:
-        super().on_open(seen, open_)
         if self.watched:
             self.subject(seen)
 
     def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         early = self.watched and not (
-            self.open_ack is not None if seen.sender is Side.INITIATOR else self.responder_opened
+            self.link.open_ack is not None if seen.sender is Side.INITIATOR else self.responder_opened
         )
         if early:
             self.subject(seen)
@@ -132,17 +129,17 @@ class NoDataBeforeOpen(Handshake):
 
     def on_undecodable(self, seen: Seen, _refusal: object) -> None:
         """Whether the other side took an OpenAck that cannot be read is another question."""
-        if self.open_syn is not None and seen.sender is Side.RESPONDER:
+        if self.link.open_syn is not None and seen.sender is Side.RESPONDER:
             self.watched = False
 
     @property
     def responder_opened(self) -> bool:
         """The responder may speak once its OpenAck is out."""
-        return self.open_ack is not None
+        return self.link.open_ack is not None
 
 
 @law("session-establishment/refusal-is-close")
-class RefusalIsClose(Handshake):
+class RefusalIsClose(HandshakeLaw):
     """
     A side that refuses in the middle of a handshake says CLOSE before it goes.
 
@@ -163,7 +160,7 @@ class RefusalIsClose(Handshake):
     def on_end(self, sender: Side, how: Happened, time: float) -> None:
         if self.gone is None:
             self.gone = sender
-            asked = self.last
+            asked = self.link.last
             if asked is not None and asked.sender is not sender and self.closed is None and self.is_answer(asked):
                 self.subject(asked, sender)
                 self.require(
@@ -178,13 +175,13 @@ class RefusalIsClose(Handshake):
         """Whether an end answers that message: a first one that all must refuse, or one of a handshake that went fast."""
         if not self.in_the_middle:
             return False
-        if self.init_ack is None:
-            return self.init_syn is not None and self.init_syn.version != sane.VERSION
+        if self.link.init_ack is None:
+            return self.link.init_syn is not None and self.link.init_syn.version != sane.VERSION
         return self.began is not None and asked.time - self.began < PROMPT
 
     @property
     def in_the_middle(self) -> bool:
-        return self.watched and self.init_syn is not None and self.open_ack is None
+        return self.watched and self.link.init_syn is not None and self.link.open_ack is None
 
 
 @law("close/nothing-after-close")

@@ -10,7 +10,7 @@ from zenoh_conformance.reading.conversation import SIDES, Happened, Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn
 from zenoh_conformance.wire import DecodeError
 
-from .handshake import Handshake, carries
+from .handshake import HandshakeLaw, carries
 
 NETWORK = range(0x19, 0x20)
 """Ids of network messages, which no transport message has."""
@@ -61,7 +61,7 @@ class MulticastHasNoHandshake(_Unicast):
     kind = "join"
 
 
-class _Whole(Handshake):
+class _Whole(HandshakeLaw):
     """What begins like INIT or OPEN, before the session, is one to its end."""
 
     mid = 0
@@ -76,7 +76,7 @@ class _Whole(Handshake):
         began, self.first = self.first, False
         if not (isinstance(message, DecodeError) and seen.event.kind is Happened.BYTES and seen.raw[:1]):
             return
-        if began and self.watched and self.open_ack is None and seen.raw[0] & 0x1F == self.mid:
+        if began and self.watched and self.link.open_ack is None and seen.raw[0] & 0x1F == self.mid:
             self.subject(seen)
             self.require(False, at=seen, why=f"what begins like a message is none: {message.why}")
 
@@ -88,7 +88,6 @@ class InitIsWhole(_Whole):
     mid = 0x01
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        super().on_init(seen, init)
         self.subject(seen)
 
 
@@ -99,7 +98,6 @@ class OpenIsWhole(_Whole):
     mid = 0x02
 
     def on_open(self, seen: Seen, open_: Open) -> None:
-        super().on_open(seen, open_)
         self.subject(seen)
 
 
@@ -115,34 +113,33 @@ class VersionIsProposedByInitiator(Law):
 
 
 @law("session-establishment/lease-proposed-by-both")
-class LeaseProposedByBoth(Handshake):
+class LeaseProposedByBoth(HandshakeLaw):
     """Nobody says anything in a session before it has stated its own lease, in its OPEN."""
 
     def on_open(self, seen: Seen, open_: Open) -> None:
-        super().on_open(seen, open_)
         self.subject(seen)
 
     def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
-        mine = self.open_syn if seen.sender is Side.INITIATOR else self.open_ack
-        if self.watched and self.init_ack is not None:
+        mine = self.link.open_syn if seen.sender is Side.INITIATOR else self.link.open_ack
+        if self.watched and self.link.init_ack is not None:
             self.require(mine is not None, at=seen, expected="a lease of its own first", got=seen.kind)
 
     on_fragment = on_frame
 
 
 @law("session-establishment/frame-transport-by-default")
-class FrameTransportByDefault(Handshake):
+class FrameTransportByDefault(HandshakeLaw):
     """Without low latency no network message stands in a batch by itself."""
 
     def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
-        if self.watched and self.init_ack is not None and not self.agreed("LowLatency"):
+        if self.watched and self.link.init_ack is not None and not self.link.agreed("LowLatency"):
             self.subject(seen)
 
     on_fragment = on_frame
 
     def on_undecodable(self, seen: Seen, refusal: DecodeError) -> None:
         """A network message is no transport message, so that it does not decode as one. Where a message begins, not in a FRAME."""
-        if self.open_ack is None or self.agreed("LowLatency") or not seen.raw:
+        if self.link.open_ack is None or self.link.agreed("LowLatency") or not seen.raw:
             return
         begins = refusal.path == Layer.TRANSPORT and refusal.at < len(seen.raw)
         if begins and seen.raw[refusal.at] & 0x1F in NETWORK:
@@ -151,29 +148,29 @@ class FrameTransportByDefault(Handshake):
 
 
 @law("session-establishment/patch-at-most-offered")
-class PatchAtMostOffered(Handshake):
+class PatchAtMostOffered(HandshakeLaw):
     """InitAck states no higher patch than InitSyn did."""
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        super().on_init(seen, init)
-        if InitAck.matches(init) and self.init_syn is not None:
+        if InitAck.matches(init) and self.link.init_syn is not None:
             self.subject(seen)
-            fits = patch_of(init) <= patch_of(self.init_syn)
+            fits = patch_of(init) <= patch_of(self.link.init_syn)
             self.require(
                 fits, at=seen, path="init.exts.patch", expected="at most the patch offered", got="a higher one"
             )
 
 
 @law("session-establishment/qos-told-from-qos-link-by-enc")
-class QosAnsweredInKind(Handshake):
+class QosAnsweredInKind(HandshakeLaw):
     """InitAck answers QoS with QoS and QoSLink with QoSLink, though they share an id."""
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        super().on_init(seen, init)
-        if InitAck.matches(init) and self.init_syn is not None:
+        if InitAck.matches(init) and self.link.init_syn is not None:
             self.subject(seen)
             for name, other in (("QoS", "QoSLink"), ("QoSLink", "QoS")):
-                mistaken = carries(init, name) and carries(self.init_syn, other) and not carries(self.init_syn, name)
+                mistaken = (
+                    carries(init, name) and carries(self.link.init_syn, other) and not carries(self.link.init_syn, name)
+                )
                 self.require(not mistaken, at=seen, path="init.exts", expected=f"{other} or neither", got=name)
 
 

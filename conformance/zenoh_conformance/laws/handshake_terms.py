@@ -10,7 +10,7 @@ from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK, may_be_first
 
-from .handshake import Handshake, carries
+from .handshake import HandshakeLaw, carries, terms
 
 
 @law("session-establishment/init-version-current")
@@ -25,14 +25,13 @@ class InitVersionCurrent(Law):
 
 
 @law("session-establishment/resolution-not-raised")
-class ResolutionNotRaised(Handshake):
+class ResolutionNotRaised(HandshakeLaw):
     """InitAck raises neither field of the resolution."""
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        super().on_init(seen, init)
-        if not init.ack or self.init_syn is None or init.resolution is None:
+        if not init.ack or self.link.init_syn is None or init.resolution is None:
             return
-        proposed = sane.DEFAULT_RESOLUTION if self.init_syn.resolution is None else self.init_syn.resolution
+        proposed = sane.DEFAULT_RESOLUTION if self.link.init_syn.resolution is None else self.link.init_syn.resolution
         self.subject(seen)
         for field, mask in (("FSN", 3), ("RID", 12)):
             fits = init.resolution & mask <= proposed & mask
@@ -42,27 +41,26 @@ class ResolutionNotRaised(Handshake):
 
 
 @law("session-establishment/cookie-echo")
-class CookieEcho(Handshake):
+class CookieEcho(HandshakeLaw):
     """The cookie that comes back is the cookie that was issued."""
 
     def on_open(self, seen: Seen, open_: Open) -> None:
-        if not open_.ack and self.init_ack is not None:
+        if not open_.ack and self.link.init_ack is not None:
             self.subject(seen)
-            issued = self.init_ack.cookie
+            issued = self.link.init_ack.cookie
             self.require(
                 open_.cookie == issued, at=seen, path="open.cookie", expected="the cookie issued", got="another cookie"
             )
-        super().on_open(seen, open_)
 
 
 @law("session-establishment/initial-sn-in-range")
-class InitialSnInRange(Handshake):
+class InitialSnInRange(HandshakeLaw):
     """The initial sequence number fits the negotiated resolution, as the baseline counts it (erratum sn-fills-vle-bytes)."""
 
     def on_open(self, seen: Seen, open_: Open) -> None:
-        if self.resolution is not None:
+        if self.link.resolution is not None:
             self.subject(seen)
-            most = SN_MASK[self.resolution & 3]
+            most = SN_MASK[self.link.resolution & 3]
             fits = open_.initial_sn <= most
             self.require(
                 fits,
@@ -70,9 +68,8 @@ class InitialSnInRange(Handshake):
                 path="open.initial_sn",
                 expected=f"at most {most:#x}",
                 got="a larger number",
-                follows="sn-fills-vle-bytes" if open_.initial_sn <= SN_AS_WRITTEN[self.resolution & 3] else "",
+                follows="sn-fills-vle-bytes" if open_.initial_sn <= SN_AS_WRITTEN[self.link.resolution & 3] else "",
             )
-        super().on_open(seen, open_)
 
 
 @law("session-establishment/initial-sn-random", per="conversation")
@@ -112,16 +109,15 @@ class InitialSnRandom(Law):
                 )
 
 
-class _NeedsBoth(Handshake):
+class _NeedsBoth(HandshakeLaw):
     """An INIT extension is answered only where it was offered."""
 
     name = ""
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        super().on_init(seen, init)
-        if init.ack and self.init_syn is not None:
+        if init.ack and self.link.init_syn is not None:
             self.subject(seen)
-            unasked = carries(init, self.name) and not carries(self.init_syn, self.name)
+            unasked = carries(init, self.name) and not carries(self.link.init_syn, self.name)
             self.require(
                 not unasked, at=seen, path="init.exts", expected=f"no {self.name}, which was not offered", got=self.name
             )
@@ -134,10 +130,10 @@ class QosNeedsBoth(_NeedsBoth):
     name = "QoS"
 
     def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
-        both = self.init_syn is not None and self.init_ack is not None
+        both = self.link.init_syn is not None and self.link.init_ack is not None
         if both and seen.channel is not None and seen.channel[1] != sane.DEFAULT_PRIORITY:
             self.subject(seen)
-            agreed = self.agreed("QoS") or self.agreed("QoSLink")
+            agreed = self.link.agreed("QoS") or self.link.agreed("QoSLink")
             self.require(agreed, at=seen, path=f"{seen.kind}.exts.qos", expected="no lanes", got="a lane")
 
     on_fragment = on_frame
@@ -158,19 +154,19 @@ class CompressionNeedsBoth(_NeedsBoth):
 
 
 @law("session-establishment/no-qos-with-low-latency")
-class NoQosWithLowLatency(Handshake):
+class NoQosWithLowLatency(HandshakeLaw):
     """InitAck does not settle on lanes and low latency both."""
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        super().on_init(seen, init)
         if init.ack:
             self.subject(seen)
-            both = self.agreed("QoS") and self.agreed("LowLatency")
+            common = terms(self.link.init_syn, init).common
+            both = self.link.init_syn is not None and {"QoS", "LowLatency"} <= common
             self.require(not both, at=seen, path="init.exts", expected="QoS or LowLatency", got="both")
 
 
 @law("session-establishment/initial-sn-own-start")
-class InitialSnOwnStart(Handshake):
+class InitialSnOwnStart(HandshakeLaw):
     """The first FRAME or FRAGMENT of each reliable channel carries the number that its sender announced, and of one with best
     effort, whose first messages its sender may drop, that number or one ahead. A session that may have several links is left
     out: its next link goes on where the session stands; and datagrams are, the first of which may be lost."""
@@ -180,14 +176,14 @@ class InitialSnOwnStart(Handshake):
         self.started: set[tuple[Side, tuple[bool, int]]] = set()
 
     def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
-        opened = self.open_syn if seen.sender is Side.INITIATOR else self.open_ack
+        opened = self.link.open_syn if seen.sender is Side.INITIATOR else self.link.open_ack
         if opened is None or seen.channel is None or (seen.sender, seen.channel) in self.started:
             return
         self.started.add((seen.sender, seen.channel))
-        if self.agreed("MultiLink") or self.lossy or not self.watched:
+        if self.link.agreed("MultiLink") or self.lossy or not self.watched:
             return
         self.subject(seen)
-        mask = SN_MASK[(self.resolution or 0) & 3]
+        mask = SN_MASK[(self.link.resolution or 0) & 3]
         right = may_be_first(message.sn, announced=opened.initial_sn, mask=mask, reliable=seen.channel[0])
         self.require(
             right, at=seen, path=f"{seen.kind}.sn", expected="the initial number announced", got="another number"
@@ -197,14 +193,16 @@ class InitialSnOwnStart(Handshake):
 
 
 @law("session-establishment/batch-size-is-receive-limit")
-class BatchSizeIsReceiveLimit(Handshake):
+class BatchSizeIsReceiveLimit(HandshakeLaw):
     """No batch is larger than the negotiated size less its prefix (erratum batch-size-counts-prefix)."""
 
     def on_batch(self, seen: Seen, batch: bytes) -> None:
-        if self.batch_size is not None and (self.open_ack or (seen.sender is Side.RESPONDER and self.open_syn)):
+        if self.link.batch_size is not None and (
+            self.link.open_ack or (seen.sender is Side.RESPONDER and self.link.open_syn)
+        ):
             self.subject(seen)
             self.require(
-                len(batch) <= self.batch_size,
+                len(batch) <= self.link.batch_size,
                 at=seen,
                 path="batch",
                 expected="at most the negotiated size",

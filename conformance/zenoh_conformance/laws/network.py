@@ -1,13 +1,13 @@
-"""What the laws of a session's network messages share: roles, negotiated terms, and whether any bytes could not be read.
+"""What the laws of a session's network messages read: roles, negotiated terms, keys, and whether any bytes could not be read.
 
-No law of its own. An instance sees one session, all its links; messages in fragments come whole.
+No law of its own. One record sees one session, all its links; messages in fragments come whole.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.law import Law, Per, Record
 from zenoh_conformance.messages import Declare, Init, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
@@ -16,8 +16,10 @@ from zenoh_conformance.reading.names import Names
 from .handshake import terms
 
 
-class Network(Law):
-    """Keeps the first INIT of each side; `begun` tells that the session was seen from its beginning."""
+class Session(Record):
+    """The first INIT of each side, and what their expression ids stand for; `begun` tells that it was seen from its beginning."""
+
+    per, name = Per.SESSION, "session"
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,6 +28,7 @@ class Network(Law):
         """The extensions that the INITs so far have in common."""
         self.unread: set[Side] = set()
         """Sides that said what we cannot read: it may have been anything."""
+        self.names = Names()
 
     def on_init(self, seen: Seen, init: Init) -> None:
         """Keep it."""
@@ -37,6 +40,10 @@ class Network(Law):
         self.unread.add(seen.sender)
 
     on_unread = on_undecodable
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        """Learn what an expression id stands for."""
+        self.names.note(seen.sender, declare.body)
 
     @property
     def begun(self) -> bool:
@@ -57,16 +64,11 @@ class Network(Law):
         return self.begun and name in self.common
 
 
-class Named(Network):
-    """Knows what the expression ids of both sides stand for."""
+class SessionLaw(Law):
+    """A law that reads what is known of its session."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.names = Names()
-
-    def on_declare(self, seen: Seen, declare: Declare) -> None:
-        """Learn from it."""
-        self.names.note(seen.sender, declare.body)
+    reads: tuple[type[Record], ...] = (Session,)
+    session: Session
 
 
 def path_of(seen: Seen, field: str) -> str:

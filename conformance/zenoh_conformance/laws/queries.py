@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from enum import Enum
 
-from zenoh_conformance.judging.law import law
+from zenoh_conformance.judging.law import Per, Record, law
 from zenoh_conformance.messages import Budget, ConsolidationMode, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.messages.sane import DEFAULT_RESOLUTION
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import SIDES, Side
 
-from .network import Network
+from .network import Session, SessionLaw
 
 MOST_OVER = 65536
 """Finished requests that are remembered for each side."""
@@ -25,8 +25,12 @@ class At(Enum):
     NEVER = "never"
 
 
-class Requests(Network):
+class Requests(Record):
     """Which requests of each side are open, and which are over."""
+
+    per, name = Per.SESSION, "requests"
+    reads = (Session,)
+    session: Session
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,16 +61,25 @@ class Requests(Network):
             return At.OPEN
         if number in self.over[asker]:
             return At.OVER
-        return None if self.forgot or not self.knows(asker) else At.NEVER
+        return None if self.forgot or not self.session.knows(asker) else At.NEVER
+
+
+class RequestLaw(SessionLaw):
+    """A law that reads which requests are open."""
+
+    reads = (Session, Requests)
+    requests: Requests
 
 
 @law("query/request-id-in-range", per="session")
-class RequestIdInRange(Network):
+class RequestIdInRange(SessionLaw):
     """A request id fits the resolution that was settled for request ids."""
 
     def on_request(self, seen: Seen, request: Request) -> None:
-        if self.begun:
-            codes = [DEFAULT_RESOLUTION if one.resolution is None else one.resolution for one in self.inits.values()]
+        if self.session.begun:
+            codes = [
+                DEFAULT_RESOLUTION if one.resolution is None else one.resolution for one in self.session.inits.values()
+            ]
             bits = 8 << min(code >> 2 & 3 for code in codes)
             self.subject(seen)
             fits = request.id < 1 << bits
@@ -74,19 +87,18 @@ class RequestIdInRange(Network):
 
 
 @law("query/request-id-not-in-use", per="session")
-class RequestIdNotInUse(Requests):
+class RequestIdNotInUse(RequestLaw):
     """No two open queries of one side have the same id."""
 
     def on_request(self, seen: Seen, request: Request) -> None:
-        if self.begun:
+        if self.session.begun:
             self.subject(seen)
-            free = request.id not in self.open[seen.sender]
+            free = request.id not in self.requests.open[seen.sender]
             self.require(free, at=seen, path="request.id", expected="an id that is free", got="that of an open query")
-        super().on_request(seen, request)
 
 
 @law("query/budget-not-zero", per="session")
-class BudgetNotZero(Network):
+class BudgetNotZero(SessionLaw):
     """Who limits the answers wants one at least."""
 
     def on_request(self, seen: Seen, request: Request) -> None:
@@ -97,7 +109,7 @@ class BudgetNotZero(Network):
 
 
 @law("query/query-consolidation", per="session")
-class ConsolidationIsKnown(Network):
+class ConsolidationIsKnown(SessionLaw):
     """A consolidation mode, of a query or of a reply, is one that the page names."""
 
     def on_query(self, seen: Seen, body: Query | Reply) -> None:
@@ -111,11 +123,11 @@ class ConsolidationIsKnown(Network):
 
 
 @law("reply/response-correlates", per="session")
-class ResponsesAnswerRequests(Requests):
+class ResponsesAnswerRequests(RequestLaw):
     """What answers, answers a query that was asked."""
 
     def on_response(self, seen: Seen, response: Response) -> None:
-        stands = self.stands(seen.sender.other, response.id)
+        stands = self.requests.stands(seen.sender.other, response.id)
         if stands is not None:
             self.subject(seen)
             asked = stands is not At.NEVER
@@ -123,11 +135,11 @@ class ResponsesAnswerRequests(Requests):
 
 
 @law("reply/nothing-after-final", per="session")
-class NothingAfterFinal(Requests):
+class NothingAfterFinal(RequestLaw):
     """After the final of a query nothing answers it."""
 
     def on_response(self, seen: Seen, response: Response) -> None:
-        stands = self.stands(seen.sender.other, response.id)
+        stands = self.requests.stands(seen.sender.other, response.id)
         if stands in (At.OPEN, At.OVER):
             self.subject(seen)
             is_open = stands is At.OPEN
@@ -135,35 +147,33 @@ class NothingAfterFinal(Requests):
 
 
 @law("reply/final-matches-request", per="session")
-class FinalsEndRequests(Requests):
+class FinalsEndRequests(RequestLaw):
     """What ends, ends a query that was asked."""
 
     def on_response_final(self, seen: Seen, final: ResponseFinal) -> None:
-        stands = self.stands(seen.sender.other, final.id)
+        stands = self.requests.stands(seen.sender.other, final.id)
         if stands is not None:
             self.subject(seen)
             asked = stands is not At.NEVER
             self.require(
                 asked, at=seen, path="response_final.id", expected="the id of a query", got="one that none has"
             )
-        super().on_response_final(seen, final)
 
 
 @law("reply/exactly-one-final", per="session")
-class OneFinal(Requests):
+class OneFinal(RequestLaw):
     """A query ends once on a link."""
 
     def on_response_final(self, seen: Seen, final: ResponseFinal) -> None:
-        stands = self.stands(seen.sender.other, final.id)
+        stands = self.requests.stands(seen.sender.other, final.id)
         if stands in (At.OPEN, At.OVER):
             self.subject(seen)
             first = stands is At.OPEN
             self.require(first, at=seen, path="response_final", expected="one ResponseFinal", got="a second one")
-        super().on_response_final(seen, final)
 
 
 @law("query/budget-stops-forwarding", per="session")
-class BudgetIsKept(Requests):
+class BudgetIsKept(RequestLaw):
     """No more answers come than the query's budget wants."""
 
     def __init__(self) -> None:
@@ -172,12 +182,11 @@ class BudgetIsKept(Requests):
         """Answers to each open query with a budget."""
 
     def on_request(self, seen: Seen, request: Request) -> None:
-        super().on_request(seen, request)
         self.came.pop((seen.sender, request.id), None)
 
     def on_response(self, seen: Seen, response: Response) -> None:
         asker = seen.sender.other
-        request = self.open[asker].get(response.id)
+        request = self.requests.open[asker].get(response.id)
         budget = request.exts.get(Budget) if request is not None else None
         if budget is not None and budget.value:
             came = self.came[asker, response.id] = self.came.get((asker, response.id), 0) + 1
@@ -186,5 +195,4 @@ class BudgetIsKept(Requests):
             self.require(kept, at=seen, path="response", expected="no Response past the budget", got="Response")
 
     def on_response_final(self, seen: Seen, final: ResponseFinal) -> None:
-        super().on_response_final(seen, final)
         self.came.pop((seen.sender.other, final.id), None)

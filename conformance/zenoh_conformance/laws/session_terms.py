@@ -11,18 +11,18 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import reason_code
 from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK
 
-from .handshake import Handshake
+from .handshake import HandshakeLaw
 
 
 @law("batching/sn-within-resolution")
-class SnWithinResolution(Handshake):
+class SnWithinResolution(HandshakeLaw):
     """Every FRAME and FRAGMENT carries a number inside the resolution that was settled (erratum sn-fills-vle-bytes)."""
 
     def on_frame(self, seen: Seen, message: Any) -> None:
-        if self.resolution is None:
+        if self.link.resolution is None:
             return
         self.subject(seen)
-        most = SN_MASK[self.resolution & 3]
+        most = SN_MASK[self.link.resolution & 3]
         fits = message.sn <= most
         self.require(
             fits,
@@ -30,13 +30,13 @@ class SnWithinResolution(Handshake):
             path=f"{seen.kind}.sn",
             expected=f"at most {most:#x}",
             got="a larger number",
-            follows="sn-fills-vle-bytes" if message.sn <= SN_AS_WRITTEN[self.resolution & 3] else "",
+            follows="sn-fills-vle-bytes" if message.sn <= SN_AS_WRITTEN[self.link.resolution & 3] else "",
         )
 
     on_fragment = on_frame
 
 
-class _Reasons(Handshake):
+class _Reasons(HandshakeLaw):
     """Laws of what a CLOSE may say. Some nodes answer a CLOSE by one with the same reason: that is an echo, and states nothing."""
 
     told: set[tuple[Side, int]]
@@ -76,19 +76,17 @@ class ExpiredNeedsALease(_Reasons):
         self.spoke = dict.fromkeys(Side, time)
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        super().on_init(seen, init)
         self.spoke[seen.sender] = seen.time
 
     def on_open(self, seen: Seen, open_: Open) -> None:
-        super().on_open(seen, open_)
         self.spoke[seen.sender] = seen.time
 
     def on_close(self, seen: Seen, close: Close) -> None:
         if self.is_echo(seen, close):
             return
-        if self.open_syn is not None and self.open_ack is not None:
+        if self.link.open_syn is not None and self.link.open_ack is not None:
             self._judge_session(seen, close)
-        elif self.watched and self.init_syn is not None and self.open_ack is None:
+        elif self.watched and self.link.init_syn is not None and self.link.open_ack is None:
             self.subject(seen)
             waited = seen.time - self.spoke.get(seen.sender, seen.time) > SHORTEST
             right = waited or close.reason != reason_code("EXPIRED")
@@ -96,11 +94,11 @@ class ExpiredNeedsALease(_Reasons):
             self.require(right, at=seen, path="close.reason", expected=expected, got=got)
 
     def _judge_session(self, seen: Seen, close: Close) -> None:
-        if not self.watched or self.agreed("MultiLink") or close.reason != reason_code("EXPIRED"):
+        if not self.watched or self.link.agreed("MultiLink") or close.reason != reason_code("EXPIRED"):
             return
-        assert self.open_syn is not None and self.open_ack is not None
+        assert self.link.open_syn is not None and self.link.open_ack is not None
         self.subject(seen)
-        lease = min(map(seconds, (self.open_syn, self.open_ack)))
+        lease = min(map(seconds, (self.link.open_syn, self.link.open_ack)))
         over = seen.time - self.spoke.get(seen.sender.other, seen.time) >= NEARLY * lease
         self.require(over, at=seen, path="close.reason", expected="a lease that is over", got="Close(EXPIRED) before")
 
@@ -117,8 +115,12 @@ class ToSelfNeedsOneZid(_Reasons):
     def on_close(self, seen: Seen, close: Close) -> None:
         if self.is_echo(seen, close):
             return
-        if self.init_syn is None or self.init_ack is None or close.reason != reason_code("CONNECTION_TO_SELF"):
+        if (
+            self.link.init_syn is None
+            or self.link.init_ack is None
+            or close.reason != reason_code("CONNECTION_TO_SELF")
+        ):
             return
         self.subject(seen)
-        same = self.init_syn.zid.raw.rstrip(b"\0") == self.init_ack.zid.raw.rstrip(b"\0")
+        same = self.link.init_syn.zid.raw.rstrip(b"\0") == self.link.init_ack.zid.raw.rstrip(b"\0")
         self.require(same, at=seen, path="close.reason", expected="two ZenohIDs that are one", got="CONNECTION_TO_SELF")

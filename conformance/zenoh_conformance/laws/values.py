@@ -14,15 +14,15 @@ from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
 
-from .network import Named, Network, path_of
+from .network import SessionLaw, path_of
 
 
 @law("batching/frame-carries-priority", per="session")
-class FrameCarriesPriority(Network):
+class FrameCarriesPriority(SessionLaw):
     """Where there are lanes, each message goes in that of its own priority, whole in a FRAME or in FRAGMENTs."""
 
     def on_push(self, seen: Seen, message: Any) -> None:
-        if not self.agreed("QoS") or seen.channel is None:
+        if not self.session.agreed("QoS") or seen.channel is None:
             return
         qos = message.exts.get(QoS)
         mine = DEFAULT_PRIORITY if qos is None else qos.priority
@@ -35,11 +35,10 @@ class FrameCarriesPriority(Network):
 
 
 @law("primitives/key-expression-grammar", per="session")
-class KeysFollowTheGrammar(Named):
+class KeysFollowTheGrammar(SessionLaw):
     """The keys that a node sends, scope and suffix joined, are key expressions in canonical form."""
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
-        super().on_declare(seen, declare)
         key = getattr(declare.body, "key", None)
         if key is not None:
             self.judge(seen, key, mapping=True if not hasattr(declare.body, "id") else None)
@@ -56,8 +55,8 @@ class KeysFollowTheGrammar(Named):
 
     def judge(self, seen: Seen, key: WireExpr, mapping: bool | None = None) -> None:
         """Whether one key is right; one whose scope we do not know is not looked at."""
-        whole = self.names.whole(seen.sender, key, mapping=mapping)
-        if whole is not None and (not key.scope or self.begun):
+        whole = self.session.names.whole(seen.sender, key, mapping=mapping)
+        if whole is not None and (not key.scope or self.session.begun):
             self.subject(seen)
             right = keyexpr.is_canonical(whole)
             self.require(
@@ -66,7 +65,7 @@ class KeysFollowTheGrammar(Named):
 
 
 @law("push/source-info-sn-monotonic", per="session")
-class SourceNumbersRise(Network):
+class SourceNumbersRise(SessionLaw):
     """What a client publishes for one entity, in one lane, has numbers that rise."""
 
     MOST = 4096
@@ -78,7 +77,7 @@ class SourceNumbersRise(Network):
 
     def on_push(self, seen: Seen, push: Push) -> None:
         info = push.body.exts.get(SourceInfo)
-        if info is None or self.lossy or not self.is_client(seen.sender):
+        if info is None or self.lossy or not self.session.is_client(seen.sender):
             return
         key = (seen.sender, info.zid.raw, info.eid, seen.channel)
         before = self.last.pop(key, None)
@@ -92,11 +91,11 @@ class SourceNumbersRise(Network):
 
 
 @law("push/publisher-attaches-timestamp", per="session")
-class PublicationsAreStamped(Network):
+class PublicationsAreStamped(SessionLaw):
     """What a client publishes says when it was made."""
 
     def on_push(self, seen: Seen, push: Push) -> None:
-        if self.is_client(seen.sender):
+        if self.session.is_client(seen.sender):
             self.subject(seen)
             stamped = push.body.timestamp is not None or push.exts.get(TimestampExt) is not None
             self.require(stamped, at=seen, path="push", expected="a timestamp", got="none")

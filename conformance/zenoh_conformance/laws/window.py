@@ -19,7 +19,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.pieces import SN_MASK
 from zenoh_conformance.wire import DecodeError
 
-from .handshake import Handshake
+from .handshake import HandshakeLaw
 
 MOST_BYTES: Final = 1 << 16
 """Bytes of a chain that are kept to see whether it was complete where another message begins."""
@@ -46,7 +46,7 @@ class Lane:
     """The bytes of the open chain; None past `MOST_BYTES`."""
 
 
-class Window(Handshake):
+class Window(HandshakeLaw):
     """The fold: the window of each channel. A session of several links is left out: no order between two links is known."""
 
     per = Per.CONNECTION
@@ -73,20 +73,23 @@ class Window(Handshake):
     @property
     def is_judged(self) -> bool:
         """Whether the order of all numbers was seen, and the resolution is known."""
-        opened = self.open_syn is not None and self.open_ack is not None
         return (
-            self.watched and not self.lossy and opened and self.resolution is not None and not self.agreed("MultiLink")
+            self.watched
+            and not self.lossy
+            and self.link.is_open
+            and self.link.resolution is not None
+            and not self.link.agreed("MultiLink")
         )
 
     @property
     def mask(self) -> int:
         """The largest number (erratum sn-fills-vle-bytes)."""
-        return SN_MASK[(self.resolution or 0) & 3]
+        return SN_MASK[(self.link.resolution or 0) & 3]
 
     @property
     def is_marking(self) -> bool:
         """Whether the first fragment of a chain has its marker: both stated patch 1 or above."""
-        stated = (None if init is None else init.exts.get(Patch) for init in (self.init_syn, self.init_ack))
+        stated = (None if init is None else init.exts.get(Patch) for init in (self.link.init_syn, self.link.init_ack))
         return all(patch is not None and patch.value > 0 for patch in stated)
 
     # -- steps

@@ -88,6 +88,8 @@ class Dialogue(Speaker):
         return Wait(self.wire.now(), self.unit if within is None else within, lambda since: self.wire.held_up(since))
 
     def _next(self, wait: Wait, *, silent: bool) -> Seen | None:
+        if self._unread:
+            return self._unread.popleft()
         kept = [us for us in self.beside_us if us.my_open is not None and not us.left and us is not self] + [self] * (
             not silent
         )

@@ -120,6 +120,10 @@ class Played:
     """Id of a vector to the kind of its message."""
     read: frozenset[str] = frozenset()
     """The kinds of messages of which the node was seen to refuse malformed ones: those it reads, whatever it does with them."""
+    covering: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Requirement to the places of the answers whose vectors cover it."""
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Id of a vector to the place of its answer."""
 
     @property
     def kind(self) -> str:
@@ -132,7 +136,18 @@ class Played:
         stands = {vector.id: standing(vector, side) for vector, _ in answers}
         kinds = {ident: one.kind for ident, one in stands.items() if isinstance(one, VectorInSession)}
         refused = (one.id for one, each in answers if one.refuses is not None and each.verdict is Verdict.PASS)
-        return cls(answers, routes, side, kinds, frozenset(kinds[ident] for ident in refused if ident in kinds))
+        read = frozenset(kinds[ident] for ident in refused if ident in kinds)
+        covering: dict[str, list[int]] = {}
+        for place, (vector, _) in enumerate(answers):
+            for row in vector.covers:
+                covering.setdefault(row, []).append(place)
+        places = {vector.id: place for place, (vector, _) in enumerate(answers)}
+        return cls(answers, routes, side, kinds, read, covering, places)
+
+    def about(self, requirement: str, noticing: Iterable[str]) -> list[tuple[Vector, VectorAnswer]]:
+        """The answers about a requirement, in their order; `noticing`: ids of vectors by which a misreading of it shows."""
+        places = {self.places[ident] for ident in noticing if ident in self.places}
+        return [self.answers[place] for place in sorted(places.union(self.covering.get(requirement, ())))]
 
     def is_read(self, vector: Vector, answer: VectorAnswer) -> bool:
         """Whether the node survived the vector and was seen to read messages of its kind."""
@@ -142,7 +157,7 @@ class Played:
 def judge_row(requirement: str, played: Played) -> RowVerdict:
     """Fold the answers about a requirement into one."""
     noticing, surviving = (judged_on()[kind].get(requirement, ()) for kind in (played.kind, KINDS[played.side][-1]))
-    about = [(one, each) for one, each in played.answers if requirement in one.covers or one.id in noticing]
+    about = played.about(requirement, noticing)
     counts = counts_of(each for _, each in about)
     red = [
         (one, each) for one, each in about if each.verdict.is_wrong and (requirement in one.covers or not one.covers)
