@@ -332,14 +332,30 @@ class NodeRun:
     def _judged(
         self, records: Records, lifecycle: Lifecycle, unhealthy: Unhealthy | None, fork: Forked | None = None
     ) -> None:
-        """All that is planned for the profile that it began in; the vectors first, since what stays up is told last.
+        """All that is planned for the profile that it began in, and the vectors, on an instance of their own beside it where that can be.
 
-        `fork` plays the vectors, if there is one.
+        Else they come first, since what stays up is told last. `fork` plays them, if there is one.
         """
-        if lifecycle.profile == DEFAULT and fork is None:
-            answers = unhealthy is None or (unhealthy.verdict is Verdict.ZOMBIE and UNASKED not in unhealthy.cause)
-            self.vectors.run(lifecycle, records, self.options, well=answers)
-        self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
+        with ExitStack() as beside:
+            if lifecycle.profile == DEFAULT and fork is None and unhealthy is None and self._can_play_alone:
+                first = FirstLook(lifecycle.habits, lifecycle.measure)
+                beside.enter_context(Beside(partial(self._play_alone, records, first), self.stop))
+            elif lifecycle.profile == DEFAULT and fork is None:
+                answers = unhealthy is None or (unhealthy.verdict is Verdict.ZOMBIE and UNASKED not in unhealthy.cause)
+                self.vectors.run(lifecycle, records, self.options, well=answers)
+            self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
+
+    @property
+    def _can_play_alone(self) -> bool:
+        return bool(self.vectors.size) and self.can_run_beside
+
+    def _play_alone(self, records: Records, first: FirstLook) -> None:
+        """The vectors on an instance of their own."""
+        lifecycle = first.lifecycle(self.target, DEFAULT, self._examine, self.options.told)
+        try:
+            self.vectors.run(lifecycle, records, self.options)
+        finally:
+            lifecycle.stop()
 
     def _of(self, lifecycle: Lifecycle, records: Records, fork: Forked | None = None) -> ProfileRun:
         # Where profiles run at the same time, what another one has judged meanwhile must not decide what is judged in this one.
