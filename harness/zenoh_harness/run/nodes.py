@@ -332,7 +332,7 @@ class NodeRun:
     def _judged(
         self, records: Records, lifecycle: Lifecycle, unhealthy: Unhealthy | None, fork: Forked | None = None
     ) -> None:
-        """All that is planned for the profile that it began in, and the vectors; those on an instance of their own beside it, if they can be.
+        """All that is planned for the profile that it began in, and the vectors: on an instance of their own beside it, if possible.
 
         Else they come first, since what stays up is told last. `fork` plays them, if there is one.
         """
