@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from zenoh_conformance.cases.case import Case, all_cases
-from zenoh_conformance.cases.varied import CHANCES, Runner
+from zenoh_conformance.cases.varied import CHANCES, Runner, run_rows
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.variation import (
     QUICK_ROWS,
@@ -198,3 +198,13 @@ def test_every_row_can_be_written_and_read(each: Case) -> None:
     assert not [one.name for one in each.varies if "=" in one.name or ";" in one.name]
     assert not [value for one in each.varies for value in map(str, one.values) if ";" in value]
     assert all(len({*map(str, one.values)}) == len(one.values) for one in each.varies)
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(0.1, (0, 0)), (1000.0, (3, 4))])
+def test_circumstances_without_time_are_counted(seconds, left):
+    dimensions, clock = (Dimension.of("lane", "in lane {}", 5, 1, 7, 6),), iter(range(1000))
+    wire = SimpleNamespace(now=lambda: next(clock) * seconds, done=True)
+    us = SimpleNamespace(wire=wire)
+    scene = SimpleNamespace(dialogues=[us], conversation=Conversation(), left=(0, 0), fact=lambda _name, other: other)
+    run_rows(lambda _scene, _v: None, dimensions, scene, {})
+    assert scene.left == left

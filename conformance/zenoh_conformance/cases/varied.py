@@ -42,14 +42,18 @@ CaseFunction = Callable[..., None]
 def run_rows(
     function: CaseFunction, dimensions: Dimensions, scene: Scene, parameters: dict[str, Any], only: Row | None = None
 ) -> None:
-    """Run a case in the rows of this run's depth, or in one. Raises Deviation for the first red row, with the fewest circumstances."""
+    """Run a case in the rows of this run's depth, or in one. Raises Deviation for the first red row, with the fewest circumstances.
+
+    The scene is told how many rows there was no time for.
+    """
     rows = (only,) if only else rows_of(dimensions, scene.fact("variations", "quick"))
     rows += () if only else draw_rows(dimensions, scene.fact("explores", 0))
     runner, stretch = Runner(function, dimensions, scene, parameters), max(1.0, float(scene.fact("strain", 1.0)))
     lost: Finding | None = None
     reached = 0
-    for row in rows:
+    for number, row in enumerate(rows):
         if runner.seconds > ROWS_TAKE * stretch:
+            scene.left = (len(rows) - number, len(rows))
             break
         finding = runner.run(row)
         if finding is not None and finding.reached:

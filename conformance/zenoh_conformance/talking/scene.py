@@ -85,6 +85,8 @@ class Agent(Protocol):
 class Scene(Protocol):
     """One case's stage: any number of dialogues with the target, opened to a responder or accepted from an initiator."""
 
+    left: tuple[int, int]
+    """How many circumstances of a varied case there was no time for, and of how many."""
     brief: bool
     """Whether no answer is waited for long in the dialogues to come, because nothing rests on it."""
 

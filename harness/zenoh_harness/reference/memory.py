@@ -261,7 +261,7 @@ class MemoryScene:
         self.requirement, self.role, self.profile, self._seed = requirement, role, profile, seed
         self._starts = 0
         self._node = node
-        self.brief = False
+        self.brief, self.left = False, (0, 0)
         self.world = MemoryWorld(self._started)
         self.dialogues: list[Dialogue] = []
         self.budget = ReadBudget()

@@ -42,6 +42,10 @@ ROUTED: Final = "routing-plain/"
 """How the checks begin that judge whether a node routes at all."""
 
 
+LEFT: Final = "circumstances_left"
+"""The detail of a varied case that had no time for all circumstances: for how many it had none, and of how many."""
+
+
 class Records:
     """Turns decisions, counts of laws and deaths into records of one target and profile."""
 
@@ -104,7 +108,16 @@ class Records:
         script = {"script": decision.script} if decision.script else {}
         wrote = {"wrote": list(decision.wrote)} if decision.wrote and not decision.verdict.is_quiet else {}
         beside = {"laws_beside": list(decision.beside)} if decision.beside and not decision.verdict.is_quiet else {}
-        return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script, **health, **beside, **wrote}
+        left = {LEFT: list(decision.left)} if decision.left[0] else {}
+        return {
+            **({"trace": decision.trace} if decision.trace else {}),
+            **fence,
+            **script,
+            **health,
+            **beside,
+            **wrote,
+            **left,
+        }
 
     @property
     def _place(self) -> Place:

@@ -74,6 +74,8 @@ class AttemptOutcome:
     """Where we broke."""
     reading: str | None = None
     """Which of two readings the target follows, where the case could tell."""
+    left: tuple[int, int] = (0, 0)
+    """How many circumstances of a varied case there was no time for, and of how many."""
     before: str = ""
     """How the target was found by the last look before it."""
     wrote: tuple[str, ...] = ()
@@ -228,6 +230,7 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         written=count.rows,
         trace=trace,
         reading=stage.reading,
+        left=stage.left,
         asked=asked,
     )
 

@@ -198,6 +198,8 @@ class Stage:
         self.budget, self.silences = ReadBudget(), silences or Silences()
         self.findings: list[Finding] = []
         """What the case noted and went on from."""
+        self.left = (0, 0)
+        """How many circumstances of a varied case there was no time for, and of how many."""
         self.reading: str | None = None
         """Which of two readings the target follows, where the case could tell."""
 

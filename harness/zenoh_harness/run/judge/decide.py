@@ -40,6 +40,8 @@ class Decision:
     """Where we broke, when we did."""
     reading: str | None = None
     """Which of two readings the target follows, where the case could tell."""
+    left: tuple[int, int] = (0, 0)
+    """How many circumstances of a varied case there was no time for, and of how many."""
     before: str = ""
     """How the target was found by the last look before the attempt that shows it."""
     after: str = ""
@@ -92,6 +94,7 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
         finding=red.findings[0] if red.findings else None,
         trace=red.trace,
         reading=AS_WRITTEN if red.findings and red.findings[0].follows else red.reading,
+        left=red.left,
         before=red.before,
         beside=_beside(red),
         wrote=red.wrote,

@@ -21,6 +21,7 @@ from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.overload import describe_prevented, prevented_judgements
+from zenoh_harness.run.records import LEFT
 from zenoh_harness.run.runner import Ran
 from zenoh_harness.run.store.embargo import count_line
 
@@ -364,6 +365,10 @@ def _tell_end(ran: Ran, out: Console) -> None:
     out.print(f"Results in {ran.out}", soft_wrap=True)
     if met := describe_prevented(len(prevented_judgements(ran.judgements))):
         out.print(met, style="yellow", soft_wrap=True)
+    for one in ran.judgements:
+        if LEFT in one.details:
+            left, of = one.details[LEFT]
+            out.print(f"{check_label(one.key.check)} had no time for {left} of its {of} circumstances", style="yellow")
     tell_exit(ran, out)
 
 
