@@ -147,7 +147,7 @@ class TapeScene:
 
         `facts`: what was known of the target.
         """
-        self.unit, self.brief = unit, False
+        self.unit, self.brief, self.left = unit, False, (0, 0)
         self._facts = facts or {}
         self.guessed: set[str] = set()
         """Facts that the check used and that were not recorded."""
