@@ -405,3 +405,19 @@ def test_the_time_of_a_target_that_ended_still_counts(monkeypatch):
     trial._node = node
 
     assert trial.cpu_seconds() == 3.5
+
+
+def test_a_worker_resumes_with_what_it_put_off(tmp_path: Path) -> None:
+    """Inputs of the small spaces that were put off before an interruption are tried after it."""
+    order = LiveOrder(target=f"{HERE}:sane_0", folder=tmp_path, seconds=60, cpu=True, seed=3)
+    begin(order, {"planted": ""})
+    first = LiveWorker(order)
+    of_spaces = [make() for _, make in islice(small.in_turns(order.seed), 6)]
+    first._is_spared = lambda made: made in (of_spaces[1], of_spaces[4])  # type: ignore[method-assign]
+    list(first._draw())
+    first._keep()
+    again = LiveWorker(replace(order, resume=True))
+
+    assert [made for _, made in again._later] == [of_spaces[1], of_spaces[4]]
+    first.trial.stop()
+    again.trial.stop()

@@ -76,7 +76,9 @@ class Progress:
     """How far a worker is: what `--resume` begins with."""
 
     tried: int = 0
-    """Inputs of the small spaces."""
+    """Inputs of the small spaces, those that are put off included."""
+    put_off: list[int] = field(default_factory=list)
+    """Which of them are put off."""
     walked: int = 0
     """Inputs of the walks."""
     drawn: int = 0
@@ -104,11 +106,12 @@ class LiveWorker:
         self.progress = self._begin()
         self.corpus = Corpus(self.folder / "corpus", order.corpora)
         self.random = Random(f"{order.seed} {number} {self.progress.drawn}")
-        self._spaces = self._share(small.in_turns(order.seed), self.progress.tried)
+        self._spaces = self._share(small.in_turns(order.seed), 0)
+        done, put_off = islice(self._spaces, self.progress.tried), set(self.progress.put_off)
+        self._later = deque((place, make()) for place, (_, make) in enumerate(done) if place in put_off)
+        """Inputs of the small spaces that are put off, with their places: others with the same odd segments are findings."""
         self._walks = self._share(walks.walks(order.seed), self.progress.walked)
         self._spared: Counter[frozenset[str]] = Counter()
-        self._later: deque[Input] = deque()
-        """Inputs of the small spaces that are put off, since others with the same odd segments are findings."""
         self._history: deque[Input] = deque(maxlen=HISTORY)
         """What the target got since it was started."""
         self._pending: deque[tuple[Symptom, tuple[Input, ...]]] = deque()
@@ -198,7 +201,7 @@ class LiveWorker:
             if sane or not self._is_spared(made):
                 yield made, names
             elif row is not None:
-                self._later.append(made)
+                self._later.append((self.progress.tried - 1, made))
 
     def _of_spaces(self, sane: bool) -> tuple[Input, tuple[str, ...]] | None:
         """Return the next input of the walks or of the small spaces; None once all were tried."""
@@ -209,7 +212,7 @@ class LiveWorker:
             drawn = next(self._spaces, None)
             self.progress.tried += drawn is not None
             if drawn is None and self._later:
-                return self._later.popleft(), ()
+                return self._later.popleft()[1], ()
             row = (drawn[0], drawn[1]()) if drawn else None
         if row is None:
             return None
@@ -304,7 +307,8 @@ class LiveWorker:
 
     def _keep(self) -> None:
         """Write down how far the worker is, so that `--resume` goes on from here."""
-        now = replace(self.progress, seconds=self._clock(), cpu=self.progress.cpu + self._cpu_now() - self._cpu)
+        put_off = [place for place, _ in self._later]
+        now = replace(self.progress, put_off=put_off, seconds=self._clock(), cpu=self.progress.cpu + self._cpu_now() - self._cpu)
         path = self.folder / FILE.format(self.number)
         new = path.with_suffix(".new")
         new.write_text(json.dumps(asdict(now)))
