@@ -308,7 +308,9 @@ class LiveWorker:
     def _keep(self) -> None:
         """Write down how far the worker is, so that `--resume` goes on from here."""
         put_off = [place for place, _ in self._later]
-        now = replace(self.progress, put_off=put_off, seconds=self._clock(), cpu=self.progress.cpu + self._cpu_now() - self._cpu)
+        now = replace(
+            self.progress, put_off=put_off, seconds=self._clock(), cpu=self.progress.cpu + self._cpu_now() - self._cpu
+        )
         path = self.folder / FILE.format(self.number)
         new = path.with_suffix(".new")
         new.write_text(json.dumps(asdict(now)))
