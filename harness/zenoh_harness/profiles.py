@@ -23,10 +23,10 @@ class Profile:
 
 
 ASSUMED: Final = frozenset(
-    {"routing", "interests", "finals", "several-links", "several-sessions", "many-links", "many-sessions"}
+    {"routing", "interests", "finals", "several-links", "several-sessions", "many-links", "many-sessions", "stream"}
 )
 """Features that a node is assumed to have until it fails to show them: it forwards data between sessions, answers interests,
-finishes queries without a queryable, and serves several links and sessions at once, or many."""
+finishes queries without a queryable, serves several links and sessions at once, or many, and is reached over a stream."""
 
 ROOM: Final = frozenset({"several-links", "several-sessions", "many-links", "many-sessions", "routing"})
 """Features that a lack of room for links or sessions takes away."""

@@ -27,7 +27,7 @@ OF_ONE_LINK = "close/link-close-ends-link"
 ALSO = (OF_ONE_LINK,)
 """Requirements whose breach it finds as well; each was shown to it once."""
 PROFILE = "two-links"
-NEEDS = ("multilink", "several-links", "several-sessions", "finals")
+NEEDS = ("stream", "multilink", "several-links", "several-sessions", "finals")
 BREAKS = ("law/to-self-needs-one-zid",)
 """Laws that our own side breaks in it on purpose."""
 MOST_SESSIONS, MOST_LINKS = 2, 2

@@ -154,7 +154,7 @@ class Declaring(RuleBasedStateMachine):
     def leave(self, at: int, politely: bool) -> None:
         """A session ends, and all that it declared."""
         who = self.declarers.pop(at % len(self.declarers))
-        who.party.leaves() if politely else who.party.us.wire.reset()
+        who.party.leaves() if politely else who.party.us.break_off()
 
     @rule(at=which, wanted=st.sets(kinds, min_size=1), key=st.one_of(st.none(), keys))
     def watch(self, at: int, wanted: set[str], key: str | None) -> None:

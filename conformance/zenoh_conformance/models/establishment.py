@@ -37,7 +37,7 @@ ALSO = (
     "close/malformed-is-invalid", "close/own-zid-is-connection-to-self",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
-NEEDS = ("several-links", "several-sessions")
+NEEDS = ("stream", "several-links", "several-sessions")
 CONTROL = "establishment-sane/a-sane-handshake-is-accepted"
 """The check on which it rests; a model that does not say rests on the one that judges whether a session works."""
 BREAKS = OUT_OF_TURN

@@ -18,6 +18,9 @@ from .blame import PLAIN, TO_SELF, Way
 from .modelled import EARLY, MOST_LINKS, Linked, Modelled, due, unless_known
 from .strokes import STEPS, ordered, ways
 
+NEEDS = ("stream",)
+"""Its rules see the ends of links."""
+
 STANDING = (State.AWAIT_INIT, State.INIT_ACKED, State.LIVE)
 """States in which something can be done."""
 TRIES = 20

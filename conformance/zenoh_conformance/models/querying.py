@@ -240,7 +240,7 @@ class Querying(RuleBasedStateMachine):
             who.serves = False
             return
         who.here = False
-        who.party.leaves() if how == "leaves" else who.party.us.wire.reset()
+        who.party.leaves() if how == "leaves" else who.party.us.break_off()
         for question in self.open_questions():
             if who in question.owing:
                 question.owing.remove(who)

@@ -36,7 +36,7 @@ ALSO = (
     "batching/sn-ahead-of-last", "message-reference/fragment-shares-frame-sn-space",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
-NEEDS = ("routing", "several-sessions", "interests", "finals", "qos")
+NEEDS = ("stream", "routing", "several-sessions", "interests", "finals", "qos")
 BREAKS = ("law/first-fragments-are-marked", "law/fragment-numbers-follow", "law/what-is-said-decodes")
 """Laws that our own side breaks in it on purpose."""
 SHARE = 0.4

@@ -16,7 +16,7 @@ from typing import Any
 from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT, Deviation, Finding
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.reading.connection import Seen
-from zenoh_conformance.reading.conversation import Event, Happened, Side
+from zenoh_conformance.reading.conversation import Event, Framing, Happened, Side
 from zenoh_conformance.reading.kinds import (
     AnyKind,
     InitAck,
@@ -40,6 +40,9 @@ from .speaker import Sendable, Speaker
 
 END = "the end of the link"
 """What is expected where a link is to end."""
+
+NO_END = "a link of datagrams, which shows no end"
+"""What is seen where a check waits for an end that nobody can see."""
 
 LEAST_PAUSE = 0.05
 """Seconds that we are silent at least, however short a lease is."""
@@ -153,6 +156,17 @@ class Dialogue(Speaker):
                 self._decode(event)
         if event.kind in (Happened.EOF, Happened.RESET):
             self.ended, self._left = event.kind, event.time - self._spoke
+        elif self._ended_by_close:  # what else would end a link of datagrams
+            self.ended, self._left = Happened.EOF, event.time - self._spoke
+
+    @property
+    def shows_no_end(self) -> bool:
+        """Whether the link is one of datagrams: a target that ends it without CLOSE only falls silent."""
+        return self.wire.framing is Framing.DATAGRAM
+
+    @property
+    def _ended_by_close(self) -> bool:
+        return self.ended is None and self.closed is not None and self.shows_no_end
 
     def _decode(self, event: Event) -> None:
         for seen in self._decoder.feed(event):
@@ -246,6 +260,7 @@ class Dialogue(Speaker):
             if not isinstance(seen.message, KeepAlive):
                 self.deviate(expected=refusals(allowed, by_close), got=self.text_of(seen, never), step=f"stage {stage}")
         may_wait = self.wire.side is Side.RESPONDER and never is not None and allowed is None
+        may_wait |= self.shows_no_end  # a link that ends without CLOSE only falls silent
         if (self.ended is None and not may_wait) or by_close:
             self.deviate(expected=refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
         return Refusal(None, self.end())
@@ -256,15 +271,28 @@ class Dialogue(Speaker):
             self.deviate(expected=refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
 
     def expect_end(self, within: float | None = None, step: str = "") -> Happened:
-        """The link ends; what comes before does not matter."""
+        """The link ends; what comes before does not matter. On datagrams, which show no end, a check of it is not reached."""
+        if self.shows_no_end and self.left and step.startswith(NOT_REACHED):
+            return Happened.EOF  # nothing more can be seen of it
+        if self.shows_no_end and self.left:
+            self.deviate(expected=END, got=NO_END, step=f"{NOT_REACHED}: {step}")
         awaited = f"{END} after our CLOSE" if self.left else END
         for _ in self.stream(self.silences.patience(self.unit, awaited) if within is None else within):
             pass
         self.silences.note(awaited, came=self.ended is not None)
+        if self.ended is None and self.shows_no_end:
+            self.deviate(expected=END, got=NO_END, step=f"{NOT_REACHED}: {step}")
         if self.ended is None:
             self.deviate(expected=END, got="a link that stays open", step=step)
         assert self.ended is not None
         return self.ended
+
+    def expect_expired(self) -> None:
+        """The target has ended the session, by CLOSE or with its link. Deviates as not reached on datagrams, which show no end."""
+        step = "after the lease"
+        if self.shows_no_end and not self.is_over:
+            self.deviate(expected="the session's end", got=NO_END, step=f"{NOT_REACHED}: {step}")
+        self.require(self.is_over, expected="the session's end", got="a session that lives on", step=step)
 
     def end(self) -> str:
         """How the link ended so far: `close:<reason>`, `fin`, `rst`, `open`."""

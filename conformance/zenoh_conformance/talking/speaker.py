@@ -68,8 +68,10 @@ class Speaker(SessionTerms):
         self.send_bytes(self.framed(b"".join(as_bytes(part) for part in what)))
 
     def send_each(self, *what: Sendable) -> None:
-        """One batch for each, in one write."""
-        self.send_bytes(b"".join(self.framed(as_bytes(part)) for part in what))
+        """One batch for each, in one write; on datagrams one datagram for each."""
+        batches = [self.framed(as_bytes(part)) for part in what]
+        for data in batches if self.wire.framing is Framing.DATAGRAM else [b"".join(batches)]:
+            self.send_bytes(data)
 
     def send_bytes(self, data: bytes) -> None:
         """Put bytes on the link as they are: no prefix is added."""
@@ -193,9 +195,16 @@ class Speaker(SessionTerms):
         how = exts(QoS(value=sane.BLOCK)) if block else NO_EXTS
         self.say(Push(key=WireExpr(scope=0, suffix=key, mapping=True), exts=how, body=Put(payload=payload)))
 
+    def break_off(self) -> None:
+        """Reset the link, without CLOSE; on datagrams, where the target would not see that, CLOSE the session."""
+        if self.wire.framing is Framing.DATAGRAM:
+            self.leave()
+        else:
+            self.wire.reset()
+
     def leave(self, reason: int = 0) -> None:
         """CLOSE what was begun, and shut the link, in order."""
-        if self.mine is not None or self.theirs is not None:
+        if not self.left and (self.mine is not None or self.theirs is not None):
             self.send(sane.close(reason))
         self.wire.shut()
 

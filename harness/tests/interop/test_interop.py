@@ -26,8 +26,8 @@ from zenoh_harness.interop.pair import Pair, on_side
 from zenoh_harness.interop.scenario import all_scenarios, steps
 from zenoh_harness.interop.talk import Missed
 from zenoh_harness.links import relay
-from zenoh_harness.links.links import connect
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import connect
 from zenoh_harness.links.tap import Tap
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import PROFILES

@@ -7,8 +7,8 @@ import pytest
 
 from zenoh_conformance.reading.conversation import Happened
 from zenoh_harness.errors import CannotConnect, UsageError
-from zenoh_harness.links.links import LinkListener, connect
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import LinkListener, connect
 from zenoh_harness.links.timing import Deadline
 
 
@@ -125,8 +125,8 @@ def test_unix_sockets(tmp_path):
 
 
 def test_a_link_that_is_not_spoken_yet():
-    with pytest.raises(UsageError, match="udp"):
-        connect(Locator.parse("udp/127.0.0.1:1"), soon())
+    with pytest.raises(UsageError, match="quic"):
+        connect(Locator.parse("quic/127.0.0.1:1"), soon())
 
 
 def test_nagle_is_off(pair):

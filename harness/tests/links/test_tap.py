@@ -16,8 +16,9 @@ from zenoh_conformance.reading.conversation import Conversation, Event, Happened
 from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.files import conversations
 from zenoh_harness.links import relay
-from zenoh_harness.links.links import LinkEvent, connect
+from zenoh_harness.links.links import LinkEvent
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import connect
 from zenoh_harness.links.tap import Recording, Tap
 from zenoh_harness.links.timing import Deadline, scaled
 

@@ -11,7 +11,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn, OpenSyn
 from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageError
-from zenoh_harness.links.links import LinkListener
+from zenoh_harness.links.opening import LinkListener
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.programs import processes

@@ -8,7 +8,7 @@ from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness import cli
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
-from zenoh_harness.links.links import connect
+from zenoh_harness.links.opening import connect
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
 from zenoh_harness.run.store.embargo import guarded, under_embargo

@@ -16,7 +16,7 @@ import click
 from zenoh_conformance.messages import sane
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
-from zenoh_harness.errors import CannotGoOn, UsageError, unknown
+from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
@@ -82,18 +82,13 @@ def command(
         raise UsageError("--fault and --variant exclude each other", step="options")
     server = Server(node_of(kind_of(fault, variant), profile, zid, initiator=connect is not None))
     _stop_on_signals(server)
-    locator = tcp(listen or connect or "")
+    locator = Locator.parse(listen or connect or "")
     if listen is not None:
-        try:
-            port = server.listen(locator.host, locator.port)
-        except OSError as why:
-            hint = "--listen tcp/127.0.0.1:0 chooses a free port"
-            raise CannotGoOn(f"cannot listen on {locator}", step="listen", seen=str(why), hint=hint) from why
-        where = f"tcp/{locator.host}:{port}"
+        where = str(server.listen_at(locator))
         click.echo(json.dumps({"listening": where}) if shell.as_json else f"listening at {where}")
         server.serve()
     else:
-        server.serve((locator.host, locator.port))
+        server.serve(locator)
     sys.exit(server.exit_code)
 
 
@@ -125,14 +120,6 @@ def node_of(kind: type[Reference], profile: str, zid: str | None, *, initiator: 
                 f"{zid!r} is not a ZenohID", step="--zid", hint="write 1 to 16 bytes in hexadecimal"
             ) from why
     return kind(config_of(profile, **changes))
-
-
-def tcp(text: str) -> Locator:
-    """Parse a TCP locator. Raises UsageError for another protocol."""
-    locator = Locator.parse(text)
-    if locator.protocol != "tcp":
-        raise UsageError(f"the reference node supports tcp only, not {locator.protocol}", step="locator")
-    return locator
 
 
 def _stop_on_signals(server: Server) -> None:

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, Self
 
 from zenoh_conformance.reading.conversation import Framing, Happened
-from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 
@@ -103,7 +102,7 @@ class StreamLink:
         self._closed = False
         self._over: float | None = None
         sock.setblocking(False)
-        if sock.family in (socket.AF_INET, socket.AF_INET6):
+        if sock.type is socket.SOCK_STREAM and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     @property
@@ -152,7 +151,7 @@ class StreamLink:
     @property
     def forsaken(self) -> bool:
         """Whether the peer has ended its direction, even if its bytes are still unread."""
-        return _ready(self._sock, select.POLLRDHUP, Deadline(0.0))
+        return ready(self._sock, select.POLLRDHUP, Deadline(0.0))
 
     @property
     def over(self) -> float | None:
@@ -176,7 +175,7 @@ class StreamLink:
             self._sock.send(b"\0")
         except OSError:
             return False
-        return not _ready(self._sock, 0, Deadline.after(RESETTING))  # no events: errors and hang-ups only
+        return not ready(self._sock, 0, Deadline.after(RESETTING))  # no events: errors and hang-ups only
 
     def observe(self, observer: Observer | None) -> None:
         """Report events to `observer` from now on, beginning with the link's opening."""
@@ -216,7 +215,7 @@ class StreamLink:
         self._ended = self._ended or event
 
     def _wait(self, for_what: int, deadline: Deadline) -> bool:
-        return _ready(self._sock, for_what, deadline)
+        return ready(self._sock, for_what, deadline)
 
     def _drain(self, once: bool = False) -> None:
         """Receive the bytes that have arrived, and queue them as events."""
@@ -247,101 +246,8 @@ class StreamLink:
             self.observer(event)
 
 
-class LinkListener:
-    """Accepts links from a target that connects to us."""
-
-    def __init__(self, sock: socket.socket, locator: Locator) -> None:
-        self.locator = locator
-        self._sock = sock
-
-    @classmethod
-    def open(cls, locator: Locator | None = None) -> LinkListener:
-        """Listen at `locator`, by default at a free port of 127.0.0.1."""
-        return cls(*listening(locator or Locator.tcp("127.0.0.1", 0)))
-
-    def accept(self, deadline: Deadline, observer: Observer | None = None) -> StreamLink | None:
-        """The next link of a peer; None after the deadline."""
-        while True:
-            try:
-                sock, address = self._sock.accept()
-            except BlockingIOError:
-                if not _ready(self._sock, select.POLLIN, deadline):
-                    return None
-            except ConnectionAbortedError:
-                continue
-            else:
-                return _observed_link(sock, self._peer(address), observer, ours=False)
-
-    def _peer(self, address: object) -> Locator:
-        if isinstance(address, tuple):
-            return Locator.tcp(str(address[0]), int(address[1]))
-        return self.locator
-
-    def close(self) -> None:
-        """Stop listening; accepted links stay open."""
-        self._sock.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def listening(locator: Locator) -> tuple[socket.socket, Locator]:
-    """A non-blocking socket that listens at `locator`, and its address. Raises CannotConnect with the kernel's error."""
-    family, address = socket_address(locator)
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if family != socket.AF_UNIX:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
-        sock.listen(128)
-    except OSError as why:
-        sock.close()
-        hint = "is the port in use? port 0 takes a free one"
-        raise CannotConnect(f"cannot listen at {locator}", step="listen", seen=str(why), hint=hint) from why
-    sock.setblocking(False)
-    return sock, locator if family == socket.AF_UNIX else Locator.tcp(*sock.getsockname()[:2])
-
-
-def connect(locator: Locator, deadline: Deadline, observer: Observer | None = None) -> StreamLink:
-    """Open a link to `locator`. Raises CannotConnect with the kernel's error."""
-    family, address = socket_address(locator)
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.settimeout(max(deadline.remaining(), 0.001))
-        sock.connect(address)
-    except OSError as why:
-        sock.close()
-        absent = isinstance(why, ConnectionRefusedError | FileNotFoundError)
-        hint = "is it started, and does it listen there?" if absent else ""
-        raise CannotConnect(f"cannot open a link to {locator}", step="connect", seen=str(why), hint=hint) from why
-    return _observed_link(sock, locator, observer, ours=True)
-
-
-def _ready(sock: socket.socket, for_what: int, deadline: Deadline) -> bool:
+def ready(sock: socket.socket, for_what: int, deadline: Deadline) -> bool:
+    """Whether one of these events of `poll` comes before the deadline."""
     poll = select.poll()
     poll.register(sock, for_what)
     return bool(poll.poll(deadline.remaining() * 1000))
-
-
-def _observed_link(sock: socket.socket, locator: Locator, observer: Observer | None, *, ours: bool) -> StreamLink:
-    link = StreamLink(sock, locator, ours=ours)
-    if observer is not None:
-        link.observe(observer)
-    return link
-
-
-def socket_address(locator: Locator) -> tuple[socket.AddressFamily, tuple[str, int] | str]:
-    """The kernel's address of a locator. Raises UsageError for a protocol without links, CannotConnect for an unknown host."""
-    if locator.protocol == "unixsock-stream":
-        return socket.AF_UNIX, locator.address
-    if locator.protocol == "tcp":
-        try:
-            family, _, _, _, address = socket.getaddrinfo(locator.host, locator.port, type=socket.SOCK_STREAM)[0]
-        except OSError as why:
-            raise CannotConnect(f"cannot resolve {locator}", step="resolve", seen=str(why)) from why
-        return family, (str(address[0]), int(address[1]))
-    unsupported = f"links over {locator.protocol} are not supported"
-    raise UsageError(unsupported, step="link", hint="use tcp/ or unixsock-stream/")

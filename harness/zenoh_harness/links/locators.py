@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from zenoh_conformance.reading.conversation import Framing
 from zenoh_harness.errors import UsageError, unknown
 
 PROTOCOLS: Final = ("tcp", "udp", "tls", "quic", "ws", "serial", "unixsock-stream", "unixpipe", "vsock")
-"""The link protocols of locators; `links.py` opens some of them."""
+"""The link protocols of locators."""
+
+LINKS: Final = ("tcp", "udp", "tls", "unixsock-stream")
+"""Those over which links can be opened (`opening.py`)."""
 
 HOST_AND_PORT: Final = frozenset({"tcp", "udp", "tls", "quic", "ws"})
 
@@ -39,10 +43,31 @@ class Locator:
     def __str__(self) -> str:
         return f"{self.protocol}/{self.address}{self.metadata}"
 
+    @property
+    def has_port(self) -> bool:
+        """Whether the address is a host and a port."""
+        return self.protocol in HOST_AND_PORT
+
+    @property
+    def framing(self) -> Framing:
+        """The framing of links over this protocol (primitives, framing)."""
+        return Framing.DATAGRAM if self.protocol == "udp" else Framing.STREAM
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The configuration after `#`: `name=value`, separated by semicolons."""
+        pairs = self.metadata.partition("#")[2].split(";")
+        return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
     @classmethod
     def tcp(cls, host: str, port: int) -> Locator:
         """`tcp/HOST:PORT`, with brackets around an IPv6 host."""
-        return cls("tcp", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+        return cls.of("tcp", host, port)
+
+    @classmethod
+    def of(cls, protocol: str, host: str, port: int, metadata: str = "") -> Locator:
+        """`PROTOCOL/HOST:PORT`, with brackets around an IPv6 host."""
+        return cls(protocol, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", metadata)
 
     @classmethod
     def parse(cls, text: str) -> Locator:

@@ -28,8 +28,8 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import conversations
 from zenoh_harness.links.changed import ChangedSide
 from zenoh_harness.links.changing import Rule
-from zenoh_harness.links.links import listening, socket_address
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import listening, socket_address
 from zenoh_harness.links.relay import CHUNK, CONNECTING, Passed, Relay, RelayEnd
 
 Sink = Callable[[Event], None]

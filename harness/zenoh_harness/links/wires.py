@@ -71,7 +71,7 @@ class LinkWire:
         wire = cls(name, node.side, recorder)
         names = ("harness", "target") if node.side is Side.RESPONDER else ("target", "harness")
         recorder.conversation.connections[name] = Connection(
-            name, node.locator.protocol, Framing.STREAM, initiator=names[0], responder=names[1]
+            name, node.locator.protocol, node.locator.framing, initiator=names[0], responder=names[1]
         )
         wire._link = node.link(deadline, wire._observe)
         wire._held_up = getattr(node, "held_up", wire._held_up)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,16 +10,17 @@ from functools import partial
 from typing import Final
 
 from zenoh_conformance.messages.sane import VERSION
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_harness.codecs.codec import AnswerKind, Codec
-from zenoh_harness.errors import AgentError, CannotConnect, HarnessError, UsageError
-from zenoh_harness.links.links import connect
+from zenoh_harness.errors import AgentError, HarnessError, TargetError, UsageError
+from zenoh_harness.links.opening import connect
 from zenoh_harness.links.timing import Deadline, stretched
 from zenoh_harness.probing.habits.study import study
 from zenoh_harness.probing.probe import missing_claims, probe, probe_twice, probed_capabilities
 from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.run.node import health
 from zenoh_harness.targets.agent import AgentClient
+from zenoh_harness.targets.greeting import greet
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeInstance, NodeTarget
 
@@ -229,8 +231,10 @@ def _check_stop(node: NodeInstance, *, worked: bool) -> SmokeStep:
     if node.side is Side.INITIATOR or node.program is None:
         return SmokeStep("stop", note=how)
     try:
-        connect(node.locator, Deadline.after(1)).close()
-    except CannotConnect:
+        with contextlib.closing(connect(node.locator, Deadline.after(1))) as link:
+            if link.framing is Framing.DATAGRAM:
+                greet(link, Deadline.after(1))  # a datagram alone shows nobody
+    except TargetError:
         orphans = f", and left {ended.orphans} processes behind" if ended and ended.orphans else ""
         return SmokeStep("stop", note=f"{how}{orphans}")
     return SmokeStep(

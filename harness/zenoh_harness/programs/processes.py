@@ -111,8 +111,8 @@ class Running(Protocol):
     def usage(self) -> Usage | None:
         """Its resources now; None when it has ended."""
 
-    def listening(self) -> tuple[tuple[str, int], ...]:
-        """The (host, port) pairs at which it listens on TCP."""
+    def listening(self, protocol: str = "tcp") -> tuple[tuple[str, int], ...]:
+        """The (host, port) pairs at which it listens: on UDP (`udp`), or on TCP."""
 
     def output(self, stream: str = ...) -> str:
         """The kept part of its output."""
@@ -291,14 +291,15 @@ class Program:
         """The resources of it and its children now; None when it has ended."""
         return usage_of(self.pid)
 
-    def listening(self) -> tuple[tuple[str, int], ...]:
-        """The (host, port) pairs at which it or a child listens on TCP."""
+    def listening(self, protocol: str = "tcp") -> tuple[tuple[str, int], ...]:
+        """The (host, port) pairs at which it or a child listens: on UDP (`udp`), or on TCP."""
+        datagrams = protocol == "udp"
         try:
             return tuple(
                 (connection.laddr.ip, connection.laddr.port)
                 for process in process_and_descendants(self.pid)
-                for connection in process.net_connections("tcp")
-                if connection.status == psutil.CONN_LISTEN
+                for connection in process.net_connections("udp" if datagrams else "tcp")
+                if (not connection.raddr if datagrams else connection.status == psutil.CONN_LISTEN)
             )
         except psutil.Error:
             return ()

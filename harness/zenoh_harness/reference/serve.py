@@ -1,10 +1,11 @@
-"""Serve the reference node on TCP sockets: one thread with a selector, which passes the time to the node."""
+"""Serve the reference node on sockets: one thread with a selector, which passes the time to the node."""
 
 from __future__ import annotations
 
 import math
 import selectors
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -14,7 +15,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Framing, Side
+from zenoh_harness.errors import CannotConnect
+from zenoh_harness.links.datagrams import DatagramDoor
+from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import connected, listening
+from zenoh_harness.links.timing import Deadline
+from zenoh_harness.links.tls import TlsSocket, listening_context
 
 from .config import Action
 from .node import Reference
@@ -50,8 +57,12 @@ class Peer:
     """The writes that are not due yet, or wait for earlier ones."""
     waiting: int = 0
     """The bytes in `unsent` and `late`."""
+    framing: Framing = field(init=False)
     ending: bool = False
     """Whether the node has ended the link; the end may still be among `late`."""
+
+    def __post_init__(self) -> None:
+        self.framing = Framing.DATAGRAM if self.socket.type is socket.SOCK_DGRAM else Framing.STREAM
 
 
 class Server:
@@ -66,19 +77,25 @@ class Server:
         self.exit_code = 0
         """The exit code with which the program must end."""
         self._listener: socket.socket | None = None
+        self._at = Locator.tcp("127.0.0.1", 0)
+        """Where it listens."""
+        self._tls: ssl.SSLContext | None = None
         self._to_do: deque[Action] = deque()
         self._doing = False
         self._utterances = count()
 
     def listen(self, host: str, port: int) -> int:
-        """Listen on an address; return the port, which the kernel chooses for 0. Raises OSError."""
-        listener = socket.create_server((host, port), backlog=1024)
-        listener.setblocking(False)
-        self._listener = listener
-        self.selector.register(listener, selectors.EVENT_READ, None)
-        return int(listener.getsockname()[1])
+        """Listen on a TCP address; return the port, which the kernel chooses for 0. Raises CannotConnect."""
+        return self.listen_at(Locator.tcp(host, port)).port
 
-    def serve(self, connect_to: tuple[str, int] | None = None, until: Callable[[], bool] = lambda: False) -> None:
+    def listen_at(self, locator: Locator) -> Locator:
+        """Listen at a locator; return it with the port that the kernel chose for 0. Raises CannotConnect, UsageError."""
+        self._tls = listening_context(locator) if locator.protocol == "tls" else None
+        self._listener, self._at = listening(locator)
+        self.selector.register(self._listener, selectors.EVENT_READ, None)
+        return self._at
+
+    def serve(self, connect_to: Locator | None = None, until: Callable[[], bool] = lambda: False) -> None:
         """Serve until `goes_on` is false or `until` returns true. Raises OSError only for the listening socket."""
         again_at: float | None = 0.0
         while self.goes_on and not until():
@@ -100,7 +117,7 @@ class Server:
             self.drop(peer)
         self.selector.close()
 
-    def come(self, address: tuple[str, int]) -> float | None:
+    def come(self, address: Locator) -> float | None:
         """Try to connect; return the time of the next attempt after this link has ended, or None for never."""
         before = self.count
         self.connect(address)
@@ -119,31 +136,42 @@ class Server:
         most = self.node.habits.links_at_a_time
         while most is None or len(self.peers) < most:
             try:
-                connected, _ = listener.accept()
+                if self._at.framing is Framing.DATAGRAM:
+                    opened = DatagramDoor(listener).accept()
+                    peer = self.take(opened.sock, Side.RESPONDER)
+                    if opened.first:
+                        self.do(self.node.received(peer.name, opened.first, time.monotonic()))
+                else:
+                    self.take(self.secured(listener.accept()[0]), Side.RESPONDER)
             except (BlockingIOError, ConnectionError):
                 return
-            self.take(connected, Side.RESPONDER)
         self.selector.unregister(listener)
 
-    def connect(self, address: tuple[str, int]) -> None:
+    def secured(self, accepted: socket.socket) -> socket.socket:
+        """Return the socket of an accepted link, with TLS where the node listens with it."""
+        return accepted if self._tls is None else TlsSocket(accepted, self._tls, server_side=True)
+
+    def connect(self, address: Locator) -> None:
         """Try once to connect; a failed attempt is repeated later."""
         try:
-            connected = socket.create_connection(address, timeout=1)
-        except OSError:
+            opened = connected(address, Deadline.after(1))
+        except CannotConnect:
             return
-        self.take(connected, Side.INITIATOR)
+        self.take(opened, Side.INITIATOR)
 
-    def take(self, connected: socket.socket, side: Side) -> None:
+    def take(self, opened: socket.socket, side: Side) -> Peer:
         """Pass a new link to the node."""
-        connected.setblocking(False)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        opened.setblocking(False)
+        if opened.type is socket.SOCK_STREAM and opened.family != socket.AF_UNIX:
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.count += 1
         if self.node.habits.log:
             print(self.node.habits.log, flush=True)
-        peer = Peer(f"link{self.count}", connected)
+        peer = Peer(f"link{self.count}", opened)
         self.peers[peer.name] = peer
-        self.selector.register(connected, selectors.EVENT_READ, peer)
-        self.do(self.node.connected(peer.name, side, time.monotonic()))
+        self.selector.register(opened, selectors.EVENT_READ, peer)
+        self.do(self.node.connected(peer.name, side, time.monotonic(), peer.framing))
+        return peer
 
     def move(self, peer: Peer, events: int) -> None:
         """Read from and write to a socket that is ready."""
@@ -151,15 +179,16 @@ class Server:
             self.flush(peer)
             self.utter(peer)
         if events & selectors.EVENT_READ and peer.name in self.peers and not peer.ending:
+            lost = False
             try:
                 data = peer.socket.recv(READ)
             except BlockingIOError:
                 return
             except OSError:
-                data = b""
+                data, lost = b"", True
             if data:
                 self.do(self.node.received(peer.name, data, time.monotonic()))
-            else:
+            elif lost or peer.framing is Framing.STREAM:  # an empty datagram says nothing
                 self.lose(peer)
 
     def lose(self, peer: Peer, *, reset: bool = False) -> None:
@@ -185,7 +214,9 @@ class Server:
         if peer is None or peer.ending:
             return
         due = time.monotonic() + habits.late(next(self._utterances))
-        peer.late += [Utterance(due, piece) for piece in (habits.cut(action.data) if action.data else ())]
+        if action.data:
+            cut = habits.cut(action.data) if peer.framing is Framing.STREAM else [action.data]
+            peer.late += [Utterance(due, piece) for piece in cut]
         peer.waiting += len(action.data)
         if action.end:
             peer.ending = True

@@ -27,6 +27,7 @@ from zenoh_harness.run.store.journal import Died, LearntHabits, Place, conversat
 from zenoh_harness.run.vectors.rows import RowVerdict
 from zenoh_harness.run.vectors.seen_rows import SeenRows, row_of
 from zenoh_harness.run.write.register import Register
+from zenoh_harness.targets.endpoints import link_protocol
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget
 
@@ -294,5 +295,4 @@ def _seen_in(said: LawCount, causes: Iterable[str]) -> dict[str, object]:
 
 def link_of(target: NodeTarget) -> str:
     """The link protocol over which the target is judged."""
-    locator = target.reach.locator
-    return locator.protocol if locator is not None else "tcp"
+    return link_protocol(target.reach)

@@ -7,9 +7,10 @@ from typing import Final
 from zenoh_conformance.messages import Close, Init, sane
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import decode, encode
+from zenoh_conformance.reading.conversation import Framing
 from zenoh_conformance.reading.kinds import InitAck
 from zenoh_conformance.wire import DecodeError
-from zenoh_harness.errors import NotZenoh
+from zenoh_harness.errors import CannotConnect, NotZenoh
 from zenoh_harness.links.links import RecordedLink
 from zenoh_harness.links.timing import Deadline
 
@@ -64,15 +65,21 @@ def _read(batch: bytes) -> object:
 
 
 def first_batch(link: RecordedLink, deadline: Deadline) -> bytes:
-    """Return the content of the first non-empty batch. Raises NotZenoh for a link end, silence, or an incomplete batch."""
+    """Return the content of the first non-empty batch.
+
+    Raises NotZenoh for a link end, silence, or an incomplete batch, and CannotConnect for a UDP port where nothing listens.
+    """
+    datagrams = link.framing is Framing.DATAGRAM
     buffer = b""
-    while len(buffer) < 2 or len(buffer) < 2 + int.from_bytes(buffer[:2], "little"):
+    while not buffer if datagrams else len(buffer) < 2 or len(buffer) < 2 + int.from_bytes(buffer[:2], "little"):
         event = link.receive(deadline)
         if event is None:
             hint = "does it speak Zenoh 1.x there?"
             silence = NotZenoh(f"{link.locator} does not answer", step="handshake", seen=_silence(buffer), hint=hint)
             silence.silent = True
             raise silence
+        if event.ended and datagrams:
+            raise CannotConnect(f"nothing listens at {link.locator}", step="connect", seen="the port is unreachable")
         if event.ended:
             raise NotZenoh(
                 f"{link.locator} ends the link instead of answering",
@@ -80,9 +87,9 @@ def first_batch(link: RecordedLink, deadline: Deadline) -> bytes:
                 seen=[show(buffer) if buffer else "", f"link {event.what.value}"],
             )
         buffer += event.data
-        while buffer[:2] == b"\0\0":
+        while buffer[:2] == b"\0\0" and not datagrams:
             buffer = buffer[2:]
-    return buffer[2 : 2 + int.from_bytes(buffer[:2], "little")]
+    return buffer if datagrams else buffer[2 : 2 + int.from_bytes(buffer[:2], "little")]
 
 
 def show(data: bytes) -> str:

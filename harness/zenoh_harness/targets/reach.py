@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from zenoh_harness.errors import UsageError, current_name, unknown
 from zenoh_harness.links.changing import parse_rules
-from zenoh_harness.links.locators import PROTOCOLS, Locator
+from zenoh_harness.links.locators import LINKS, PROTOCOLS, Locator
 
 
 class Face(enum.Enum):
@@ -60,10 +60,7 @@ NODE_OPTIONS: Final = COMMON_OPTIONS | {"through", "before", "after"}
 """`before` and `after` are commands around each start of a node; `through` are rules for a tap that changes what the node sends."""
 
 _NODE, _CODEC = frozenset({Face.NODE}), frozenset({Face.CODEC})
-_LAUNCHED: Final = frozenset({"role", "as", "zid"})
-
-_OF_LINKS: Final = {"tcp": "address", "unixsock-stream": "address"}
-"""Link protocol to the adapter of the nodes that listen there; the other protocols are reserved."""
+_LAUNCHED: Final = frozenset({"role", "as", "zid", "link"})
 
 KINDS: Final[Mapping[str, TargetKind]] = MappingProxyType(
     {
@@ -76,7 +73,7 @@ KINDS: Final[Mapping[str, TargetKind]] = MappingProxyType(
                 "IMAGE",
                 True,
                 _NODE,
-                _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"},
+                (_LAUNCHED - {"link"}) | {"args", "build", "config", "env", "memory", "pull"},
                 "docker",
             ),
             TargetKind("python", "MODULE:NAME", True, _NODE, frozenset({"role", "version"}), "inprocess"),
@@ -87,7 +84,7 @@ KINDS: Final[Mapping[str, TargetKind]] = MappingProxyType(
             TargetKind("variant", "NAME", True, _NODE, _LAUNCHED, "reference"),
             *(
                 TargetKind(
-                    protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"}), _OF_LINKS.get(protocol, "")
+                    protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"}), "address" * (protocol in LINKS)
                 )
                 for protocol in PROTOCOLS
             ),
@@ -106,6 +103,7 @@ VALUES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "face": frozenset({"node", "codec"}),
         "agent": frozenset({"stdio", "none"}),
         "build": frozenset({"release", "quick"}),
+        "link": frozenset(LINKS),
         "pull": frozenset({"missing", "always", "never"}),
     }
 )

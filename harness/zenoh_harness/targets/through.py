@@ -10,10 +10,12 @@ from typing import TypeVar
 from zenoh_conformance.reading.conversation import Event, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.changing import Rule, parse_rules
-from zenoh_harness.links.links import LinkListener, Observer, StreamLink
+from zenoh_harness.links.links import Observer, StreamLink
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import LinkListener
 from zenoh_harness.links.tap import Tap, change_of
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.targets.endpoints import endpoint_of
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeBase
 
@@ -37,7 +39,10 @@ def add_tap(node: AnyNode, reach: Reach) -> AnyNode:
 def listener_for(reach: Reach) -> LinkListener:
     """Return the listener for an initiator: ours, or a tap in front of it. Raises CannotConnect if we cannot listen."""
     rules = rules_of(reach)
-    return TappedListener(LinkListener.open(), rules) if rules else LinkListener.open()
+    endpoint = endpoint_of(reach)
+    listener = LinkListener.open(endpoint.listen)
+    listener.locator = endpoint.reached(listener.locator)
+    return TappedListener(listener, rules) if rules else listener
 
 
 class TappedListener(LinkListener):

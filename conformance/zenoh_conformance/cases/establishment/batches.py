@@ -24,6 +24,7 @@ BETWEEN = 0.002
 
 @case(
     "session-establishment/session-live-after-open-ack",
+    needs=("stream",),
     control=a_sane_handshake_is_accepted,
     parameters=grid(pieces=(1, 2, 3, 7)),
 )
@@ -49,6 +50,7 @@ def a_handshake_in_pieces_is_accepted(scene: Scene, *, pieces: int) -> None:
 
 @case(
     "session-establishment/init-field-order",
+    needs=("stream",),
     control=a_sane_proposal_is_answered,
     parameters=grid(kept=range(1, 23)),
     breaks=("law/init-syn-first",),

@@ -142,6 +142,9 @@ class HandshakeRow:
     def send(self, message: Any) -> None:
         """Send a message, cut as the row has it."""
         data = self.us.framed(encode(message))
+        if self.us.shows_no_end:  # a datagram cannot be cut
+            self.us.send_bytes(data)
+            return
         cuts = {"byte by byte": range(1, len(data)), "cut behind its length": range(2, 3)}.get(str(self.v[CUT]), ())
         for start, end in pairwise((0, *cuts, len(data))):
             self.us.send_bytes(data[start:end])

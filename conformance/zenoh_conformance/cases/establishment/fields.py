@@ -313,6 +313,6 @@ def end(us: Dialogue, how: str) -> None:
         us.send(sane.close(session=True))
         us.expect_end(step="not reached: after Close")
     elif how == "rst":
-        us.wire.reset()
+        us.break_off()
         return
     us.wire.shut()

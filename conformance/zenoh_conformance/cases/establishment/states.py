@@ -199,7 +199,7 @@ def one_of_parallel_handshakes_comes_through(scene: Scene, *, count: int) -> Non
 
 @case(
     "session-establishment/init-ack-answers-init-syn",
-    needs=("several-links",),
+    needs=("several-links", "stream"),
     control=a_sane_handshake_is_accepted,
     alone=True,
 )

@@ -252,6 +252,7 @@ def an_answer_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
 @case(
     "session-establishment/session-live-after-open-ack",
     role=INITIATOR,
+    needs=("stream",),
     control=a_sane_handshake_makes_a_session,
     parameters=grid(pieces=(1, 2, 7)),
 )

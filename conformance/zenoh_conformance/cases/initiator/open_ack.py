@@ -76,7 +76,7 @@ def a_session_expires_when_we_are_silent(scene: Scene, *, seconds: bool) -> None
         if isinstance(seen.message, Close):
             break
 
-    us.require(us.is_over, expected="the session's end", got="a session that lives on", step="after the lease")
+    us.expect_expired()
     calm(scene)
 
 

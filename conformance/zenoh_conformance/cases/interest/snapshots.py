@@ -76,7 +76,7 @@ def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, ho
     if how == "left":
         other.leaves()
     else:
-        other.us.wire.reset()
+        other.us.break_off()
 
     watcher.expect(
         Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step=f"the session is gone: {how}"

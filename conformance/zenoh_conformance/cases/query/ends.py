@@ -124,7 +124,7 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
     if how == "left":
         queryable.leaves()
     else:
-        queryable.us.wire.reset()
+        queryable.us.break_off()
 
     querier.expect_answers(asked, [b"1"], step=f"its source is gone: {how}") if how != "cut" else querier.expect_final(
         asked
@@ -171,7 +171,7 @@ def a_query_does_not_end_before_its_timeout(scene: Scene) -> None:
     is_answered_after_a_moment(querier, queryable, asked)
 
 
-@case("query/budget-absent-unlimited", needs=ROUTES, control=a_query_reaches_a_queryable)
+@case("query/budget-absent-unlimited", needs=(*ROUTES, "stream"), control=a_query_reaches_a_queryable)
 def without_budget_all_answers_come(scene: Scene) -> None:
     """
     Without Budget as many answers come as are given.

@@ -102,7 +102,7 @@ def _another_session(around: Surroundings, kind: str, *, in_order: bool) -> None
     if in_order:
         other.leaves()
     else:
-        other.us.wire.reset()
+        other.us.break_off()
     early = around.sender.asks(around.declared_key)  # one that has just left may still be asked
     around.sender.awaits(lambda: around.sender.finals(early) > 0)
 

@@ -94,7 +94,7 @@ def a_token_of_a_long_key_is_told(scene: Scene, *, length: int, shape: str) -> N
     waits_for(scene, watcher, "token", key, step="declared")
 
 
-@case("push/push-reaches-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber)
+@case("push/push-reaches-intersecting", needs=(*ROUTES, "stream"), control=a_publication_reaches_a_subscriber)
 def a_session_hears_however_many_there_are(scene: Scene) -> None:
     """
     The three hundredth value reaches a subscriber as the first one does.

@@ -75,7 +75,7 @@ def a_silent_session_of_any_lease_expires(scene: Scene, *, lease: int) -> None:
         if isinstance(seen.message, Close):
             break
 
-    us.require(us.is_over, expected="the session's end", got="a session that lives on", step="after the lease")
+    us.expect_expired()
     calm(scene)
 
 

@@ -172,4 +172,4 @@ def expires(us: Dialogue) -> None:
     for _ in us.stream(2 * LEASE_MS / 1000 + us.unit):
         if us.closed is not None:
             break
-    us.require(us.is_over, expected="the session's end", got="a session that lives on", step="after the lease")
+    us.expect_expired()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_harness.links.timing import strain
 from zenoh_harness.probing import probe as probing
 from zenoh_harness.probing.habits.capacity import measure_capacity
@@ -44,6 +44,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
     """What the node can do: as it was seen to, with `look`, which is taken twice where one of `needs` is missed; else as it claims."""
     agent, habits = node.agent, habits_of(node)
     refuted = claimed_in_vain(target, node)
+    assumed = ASSUMED - ({"stream"} if node.locator.framing is Framing.DATAGRAM else frozenset())
     late = habits.impatient and strain() > 1.0
     """Whether what it was not seen to do may be for want of our answers."""
     has = {"agent", *(f"agent.{command}" for command in agent.capabilities)} if agent is not None else set()
@@ -55,7 +56,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
         "waits_s": habits.waits_at_least,
     }  # fmt: skip
     if look is None:
-        capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED
+        capabilities = target.claims | node.profile.offers | has | {node.side.value} | assumed
         return Ability(
             Facts(frozenset(capabilities) - habits.lacks, _without_none(known)), refuted if not late else frozenset()
         )
@@ -70,7 +71,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
     unasked = claimed - broken - frozenset(shown)
     return Ability(
         Facts(
-            frozenset(seen.capabilities | unasked | has | {node.side.value} | ASSUMED) - habits.lacks,
+            frozenset(seen.capabilities | unasked | has | {node.side.value} | assumed) - habits.lacks,
             _without_none(known),
         ),
         broken | refuted if not late else frozenset(),

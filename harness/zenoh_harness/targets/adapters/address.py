@@ -8,8 +8,9 @@ from typing import TypeVar, cast
 
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.identity import Identity
-from zenoh_harness.links.links import Observer, RecordedLink, connect
+from zenoh_harness.links.links import Observer, RecordedLink
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import connect
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, Profile
 from zenoh_harness.programs.processes import Running

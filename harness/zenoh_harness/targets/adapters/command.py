@@ -13,17 +13,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_harness.errors import CannotConnect, CannotStart, TargetError, UsageError, unknown
 from zenoh_harness.identity import Identity
-from zenoh_harness.links.links import LinkListener, connect
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import LinkListener, connect
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.ports import reserved_port
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.agent import AgentClient
+from zenoh_harness.targets.endpoints import endpoint_of, link_protocol
 from zenoh_harness.targets.reach import Reach, split_command
 from zenoh_harness.targets.target import known_profile, profile_of, stop_on_error
 from zenoh_harness.targets.through import add_tap
@@ -89,23 +90,23 @@ class CommandTarget(LaunchedTarget):
         """Ask the agent for its identity; without an answer the program's name counts, and its start reports the reason."""
         with contextlib.suppress(TargetError), LinkListener.open() as unused:
             listener = unused if self.side is Side.INITIATOR else None
-            with self._locator(listener) as where, self._launch(profile_of(self, DEFAULT), where) as program:
+            with self._endpoint(listener) as (where, _), self._launch(profile_of(self, DEFAULT), where) as program:
                 self._identity = self._identity_from(AgentClient.over(program).introduction(Deadline.after(READY)))
 
     def start(self, profile: str = DEFAULT) -> LaunchedNode:
         """Start the command in `profile` and wait for its first handshake."""
         chosen = profile_of(self, profile)
         deadline = Deadline.after(READY)
-        with self.listener() as listener, self._locator(listener) as locator:
-            return self._start(chosen, locator, listener, deadline)
+        with self.listener() as listener, self._endpoint(listener) as (where, locator):
+            return self._start(chosen, where, locator, listener, deadline)
 
     def _start(
-        self, profile: Profile, locator: Locator, listener: LinkListener | None, deadline: Deadline
+        self, profile: Profile, where: Locator, locator: Locator, listener: LinkListener | None, deadline: Deadline
     ) -> LaunchedNode:
         began = time.monotonic()
-        if listener is None:
+        if listener is None and locator.framing is Framing.STREAM:  # without a handshake nobody is seen on a UDP port
             _check_port_is_free(locator)
-        program = self._launch(profile, locator)
+        program = self._launch(profile, where)
         node = LaunchedNode(
             program,
             profile,
@@ -116,7 +117,7 @@ class CommandTarget(LaunchedTarget):
             agent=AgentClient.over(program) if self.with_agent else None,
         )
         if not self.with_agent:
-            node.again = lambda: self._launch(profile, locator)
+            node.again = lambda: self._launch(profile, where)
         with stop_on_error(node):
             self._read_introduction(node, deadline)
             node.wait_until_ready(deadline)
@@ -125,8 +126,8 @@ class CommandTarget(LaunchedTarget):
 
     def _launch(self, profile: Profile, locator: Locator) -> processes.Program:
         values = {
-            "port": str(locator.port),
-            "host": locator.host,
+            "port": str(locator.port) if locator.has_port else "",
+            "host": locator.host if locator.has_port else "",
             "locator": str(locator),
             "zid": self.zid,
             "profile": profile.name,
@@ -141,16 +142,22 @@ class CommandTarget(LaunchedTarget):
         node.zid = node.agent.zid or node.zid
 
     @contextlib.contextmanager
-    def _locator(self, listener: LinkListener | None) -> Iterator[Locator]:
-        """Where the node connects to, or listens; a port of our choice is held while the block starts the program."""
+    def _endpoint(self, listener: LinkListener | None) -> Iterator[tuple[Locator, Locator]]:
+        """Where the node is told to connect to or to listen, and where we reach it.
+
+        A port of our choice is held while the block starts the program.
+        """
         chosen = self.reach.options.get("listen")
         if listener is not None:
-            yield listener.locator
+            yield listener.locator, listener.locator
         elif chosen:
-            yield Locator.parse(chosen if "/" in chosen else f"tcp/{chosen}")
+            where = Locator.parse(chosen if "/" in chosen else f"{link_protocol(self.reach)}/{chosen}")
+            yield where, where
         else:
+            endpoint = endpoint_of(self.reach)
             with reserved_port() as port:
-                yield Locator.tcp("127.0.0.1", port)
+                where = endpoint.on_port(port)
+                yield where, endpoint.reached(where)
 
 
 def _check_port_is_free(locator: Locator) -> None:

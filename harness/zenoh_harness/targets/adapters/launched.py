@@ -7,17 +7,20 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import cast
 
 from zenoh_conformance.reading.conversation import Side
-from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
-from zenoh_harness.links.links import LinkListener, Observer, RecordedLink, StreamLink, connect
+from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError, UsageError
+from zenoh_harness.links.links import Observer, RecordedLink, StreamLink
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import LinkListener, connect
 from zenoh_harness.links.timing import Deadline, UnstarvedDeadline, scaled, stretched
 from zenoh_harness.profiles import Profile
 from zenoh_harness.programs.processes import Running
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.targets.agent import AgentClient
+from zenoh_harness.targets.endpoints import link_protocol
 from zenoh_harness.targets.greeting import greet
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import TARGET_ZID, NodeBase, Role, Vitals
@@ -58,6 +61,11 @@ class LaunchedTarget:
         self.reach = reach
         self.role = cast(Role, reach.options.get("role", "router"))
         self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
+        if self.side is Side.INITIATOR and link_protocol(reach) == "udp":
+            hint = "leave out role= and as=: over UDP the node listens"
+            raise UsageError(
+                f"{reach} connects over UDP, where it sees no end of a link", step="target string", hint=hint
+            )
 
     @property
     def zid(self) -> str:
@@ -171,9 +179,15 @@ class LaunchedNode(NodeBase):
             return
         if self._program.poll() is not None and self.start_again():
             patience = Deadline(max(deadline.at, time.monotonic() + scaled(READY)))
-            while not self._program.listening() and not patience.passed:
+            while not self._sees_listening() and not patience.passed:
                 if self._program.wait(patience.or_sooner(_GLANCE)) is not None:
                     return
+
+    def _sees_listening(self) -> bool:
+        """Whether it listens again, as far as that can be seen without a link."""
+        if self.locator.has_port:
+            return bool(self._program.listening(self.locator.protocol))
+        return Path(self.locator.address).exists()
 
     @property
     def is_brief(self) -> bool:
@@ -236,13 +250,17 @@ class LaunchedNode(NodeBase):
 
         The owner cannot always be seen (a command may run on another machine); then the check passes.
         """
+        if not self.locator.has_port:
+            self._owns_port = True  # we made its path for it
+            return
         patience = Deadline.after(_LISTENS)
-        while not (ports := {port for _, port in self._program.listening()}) and not patience.passed:
+        protocol = self.locator.protocol
+        while not (ports := {port for _, port in self._program.listening(protocol)}) and not patience.passed:
             if self._program.wait(patience.or_sooner(_GLANCE)) is not None:
                 self._note_brief(patience)
                 return
         self._owns_port = self.locator.port in ports
-        if self.locator.protocol == "tcp" and ports and not self._owns_port:
+        if ports and not self._owns_port:
             elsewhere = ", ".join(map(str, sorted(ports)))
             hint = f"the command listens at port {elsewhere}; does it honour {{port}}?"
             raise CannotConnect(
@@ -258,7 +276,7 @@ class LaunchedNode(NodeBase):
                 hint=self._hint("run the command by hand"),
             ) from why
         if deadline.passed:
-            elsewhere = ", ".join(f"{host}:{port}" for host, port in self._program.listening())
+            elsewhere = ", ".join(f"{host}:{port}" for host, port in self._program.listening(self.locator.protocol))
             hint = f"it listens at {elsewhere} instead" if elsewhere else self._hint("it has no listening socket")
             never = CannotConnect(
                 f"the target never listened at {self.locator}", step="connect", seen=self.state(), hint=hint

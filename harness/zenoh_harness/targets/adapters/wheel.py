@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -20,19 +20,18 @@ from packaging.version import InvalidVersion, Version
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import AgentError, CannotStart
 from zenoh_harness.identity import Identity
-from zenoh_harness.links.links import LinkListener
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import LinkListener
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import python_with
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.agent import AgentClient
+from zenoh_harness.targets.endpoints import Endpoint, endpoint_of
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import profile_of, stop_on_error
 from zenoh_harness.targets.through import add_tap
-
-_LISTEN_ANYWHERE: Final = "tcp/127.0.0.1:0"
 
 
 def open_target(reach: Reach) -> WheelTarget:
@@ -110,11 +109,14 @@ class WheelTarget(LaunchedTarget):
         chosen = profile_of(self, profile)
         python = python_with(settings()["wheel"]["package"], self.version, known=tuple(settings()["wheel"]["versions"]))
         deadline = Deadline.after(READY)
+        endpoint = endpoint_of(self.reach)
         with self.listener() as listener:
-            program = self._launch(python, chosen, listener)
-        return self._ready(program, chosen, listener, deadline)
+            program = self._launch(python, chosen, listener, endpoint)
+        return self._ready(program, chosen, listener, endpoint, deadline)
 
-    def _launch(self, python: Path, profile: Profile, listener: LinkListener | None) -> processes.Program:
+    def _launch(
+        self, python: Path, profile: Profile, listener: LinkListener | None, endpoint: Endpoint
+    ) -> processes.Program:
         folder = processes.work_folder()
         dictionary = folder / "users"
         if profile.credentials:
@@ -122,7 +124,7 @@ class WheelTarget(LaunchedTarget):
         config = configuration(profile, self.side, version=self.version, dictionary=dictionary)
         config |= {"mode": self.role, "id": self.zid}
         config |= {
-            "listen/endpoints": [] if listener else [_LISTEN_ANYWHERE],
+            "listen/endpoints": [] if listener else [str(endpoint.listen)],
             "connect/endpoints": [str(listener.locator)] if listener else [],
         }
         script = files("zenoh_harness") / "targets" / "nodes" / "wheel_node.py"
@@ -132,7 +134,12 @@ class WheelTarget(LaunchedTarget):
         )
 
     def _ready(
-        self, program: processes.Program, profile: Profile, listener: LinkListener | None, deadline: Deadline
+        self,
+        program: processes.Program,
+        profile: Profile,
+        listener: LinkListener | None,
+        endpoint: Endpoint,
+        deadline: Deadline,
     ) -> LaunchedNode:
         agent = AgentClient.over(program)
         node = LaunchedNode(
@@ -142,14 +149,14 @@ class WheelTarget(LaunchedTarget):
             zid=self.zid,
             listener=listener,
             agent=agent,
-            locator=listener.locator if listener else Locator.tcp("127.0.0.1", 0),
+            locator=listener.locator if listener else endpoint.listen,
         )
         if listener is not None:
             node.patience = patience_of(self.version)
         with stop_on_error(node):
             self._read_introduction(agent, node, deadline)
             if listener is None:
-                node.locator = _listening_at(program)
+                node.locator = endpoint.reached(_listening_at(program, endpoint.listen))
             node.wait_until_ready(deadline)
         return add_tap(node, self.reach)
 
@@ -164,8 +171,10 @@ class WheelTarget(LaunchedTarget):
         )
 
 
-def _listening_at(program: processes.Program) -> Locator:
-    """Return the address at which it listens."""
-    for host, port in program.listening():
-        return Locator.tcp(host, port)
+def _listening_at(program: processes.Program, told: Locator) -> Locator:
+    """Return the address at which it listens, where it was told to choose a port."""
+    if not told.has_port:
+        return told
+    for host, port in program.listening(told.protocol):
+        return Locator.of(told.protocol, host, port)
     raise CannotStart("the node runs without a listening socket", step="start", seen=list(program.last_lines()))

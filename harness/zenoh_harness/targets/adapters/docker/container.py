@@ -212,7 +212,7 @@ class Container:
             except NotFound:
                 return None
 
-    def listening(self) -> tuple[tuple[str, int], ...]:
+    def listening(self, protocol: str = "tcp") -> tuple[tuple[str, int], ...]:
         """Return the published address, if any; a program may not listen there yet."""
         return () if self.plan.port is None else (self.address,)
 

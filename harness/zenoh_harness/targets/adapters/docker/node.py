@@ -12,8 +12,9 @@ from typing import Final
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
 from zenoh_harness.identity import Identity
-from zenoh_harness.links.links import LinkListener, Observer, RecordedLink
+from zenoh_harness.links.links import Observer, RecordedLink
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import LinkListener
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, ROOM, Profile
 from zenoh_harness.programs import processes

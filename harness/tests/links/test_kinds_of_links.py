@@ -1,0 +1,282 @@
+"""Links over each protocol: the same bytes come and go; datagrams keep their borders, and TLS checks certificates."""
+
+import datetime as dt
+import socket
+import threading
+
+import pytest
+
+from zenoh_conformance.reading.conversation import Framing, Happened
+from zenoh_harness.errors import CannotConnect, UsageError
+from zenoh_harness.links.certificates import Authority
+from zenoh_harness.links.locators import LINKS, Locator
+from zenoh_harness.links.opening import LinkListener, connect
+from zenoh_harness.links.timing import Deadline
+
+
+def soon():
+    return Deadline.after(5)
+
+
+@pytest.fixture
+def authority(tmp_path):
+    return Authority(tmp_path)
+
+
+def where(protocol, folder, authority):
+    """Where to listen, and the metadata for the side that connects."""
+    if protocol == "unixsock-stream":
+        return Locator(protocol, str(folder / "s")), ""
+    if protocol == "tls":
+        return Locator.of(protocol, "127.0.0.1", 0, authority.listens()), authority.trust
+    return Locator.of(protocol, "127.0.0.1", 0), ""
+
+
+def both_ends(listener, at, first=b"first"):
+    """Two links, of which the accepting side is served by a thread, as a TLS handshake needs both."""
+    accepted = []
+    thread = threading.Thread(target=lambda: accepted.append(listener.accept(soon())))
+    thread.start()
+    ours = connect(at, soon())
+    ours.send(first, soon())
+    thread.join()
+    return ours, accepted[0]
+
+
+@pytest.fixture(params=LINKS)
+def pair(request, tmp_path, authority):
+    at, trust = where(request.param, tmp_path, authority)
+    with LinkListener.open(at) as listener:
+        ours, theirs = both_ends(listener, Locator(at.protocol, listener.locator.address, trust))
+        with ours, theirs:
+            assert theirs.receive(soon()).data == b"first"
+            yield ours, theirs
+
+
+def test_bytes_go_both_ways(pair):
+    ours, theirs = pair
+    theirs.send(b"pong", soon())
+    assert ours.receive(soon()).data == b"pong"
+    assert theirs.framing is theirs.locator.framing
+
+
+def test_silence_is_none(pair):
+    assert pair[0].receive(Deadline.after(0.01)) is None
+
+
+def test_the_end_of_a_stream_comes_after_its_last_bytes(pair):
+    ours, theirs = pair
+    if ours.framing is Framing.DATAGRAM:
+        pytest.skip("datagrams have no end")
+    theirs.send(b"last", soon())
+    theirs.close()
+    assert ours.receive(soon()).data == b"last"
+    assert ours.receive(soon()).what is Happened.EOF
+
+
+def test_half_an_end_of_a_stream_leaves_the_other_half(pair):
+    ours, theirs = pair
+    if ours.framing is Framing.DATAGRAM:
+        pytest.skip("datagrams have no end")
+    ours.finish()
+    assert theirs.receive(soon()).what is Happened.EOF
+    theirs.send(b"still", soon())
+    assert ours.receive(soon()).data == b"still"
+
+
+def read(link, size):
+    """So many bytes, in however many events."""
+    data = b""
+    while len(data) < size:
+        event = link.receive(soon())
+        assert event is not None
+        assert not event.ended
+        data += event.data
+    return data
+
+
+def test_much_goes_through_tls_whole(tmp_path, authority):
+    at, trust = where("tls", tmp_path, authority)
+    with LinkListener.open(at) as listener:
+        ours, theirs = both_ends(listener, Locator("tls", listener.locator.address, trust))
+        big = bytes(range(256)) * (1 << 12)
+        with ours, theirs:
+            thread = threading.Thread(target=ours.send, args=(big, soon()))
+            thread.start()
+            assert read(theirs, 5 + len(big)) == b"first" + big
+            thread.join()
+
+
+def test_tls_sends_the_rest_of_a_record_first(tmp_path, authority):
+    at, trust = where("tls", tmp_path, authority)
+    with LinkListener.open(at) as listener:
+        ours, theirs = both_ends(listener, Locator("tls", listener.locator.address, trust))
+        with ours, theirs:
+            sent = ours.send(bytes(1 << 25), Deadline.after(0.1))
+            assert 0 < sent < 1 << 25
+            thread = threading.Thread(target=ours.send, args=(b"\1", soon()))
+            thread.start()
+            data = read(theirs, 5 + sent + 1)
+            thread.join()
+            rest = read(theirs, 1) if not data.endswith(b"\1") else b""
+            while rest and not rest.endswith(b"\1"):
+                rest = read(theirs, 1)
+            assert (data + rest).count(b"\1") == 1
+
+
+def datagrams():
+    return LinkListener.open(Locator.parse("udp/127.0.0.1:0"))
+
+
+def test_each_datagram_is_an_event_and_none_is_an_end():
+    with datagrams() as listener:
+        ours, theirs = both_ends(listener, listener.locator)
+        with ours, theirs:
+            for data in (b"", b"one", b"two"):
+                ours.send(data, soon())
+            assert [theirs.receive(soon()).data for _ in range(4)] == [b"first", b"", b"one", b"two"]
+            assert theirs.ended is None
+
+
+def test_each_address_has_its_own_datagram_link_once():
+    with datagrams() as listener:
+        a, at_a = both_ends(listener, listener.locator, b"a")
+        b, at_b = both_ends(listener, listener.locator, b"b")
+        with a, b:
+            a.send(b"more", soon())
+            assert [at_a.receive(soon()).data for _ in range(2)] == [b"a", b"more"]
+            assert at_b.receive(soon()).data == b"b"
+            at_a.close(), at_b.close()
+            a.send(b"late", soon())
+            assert listener.accept(Deadline.after(0.1)) is None
+
+
+def test_a_port_without_a_listener_is_a_reset():
+    with datagrams() as listener:
+        gone = listener.locator
+    with connect(gone, soon()) as link:
+        link.send(b"?", soon())
+        assert link.receive(soon()).what is Happened.RESET
+
+
+def test_a_datagram_above_the_mtu_is_told():
+    with (
+        datagrams() as listener,
+        connect(listener.locator, soon()) as link,
+        pytest.raises(Exception, match="MTU") as error,
+    ):
+        link.send(bytes(1 << 16), soon())
+    assert error.value.exit_code == 3
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_taken_port_is_told(protocol):
+    with LinkListener.open(Locator.of(protocol, "127.0.0.1", 0)) as listener:
+        with pytest.raises(CannotConnect, match="in use") as error:
+            LinkListener.open(listener.locator)
+        assert error.value.exit_code == 3
+
+
+def test_no_ipv6_is_told(monkeypatch):
+    def none(*_):
+        raise OSError(97, "Address family not supported by protocol")
+
+    monkeypatch.setattr(socket, "socket", none)
+    with pytest.raises(CannotConnect, match="not supported"):
+        connect(Locator.parse("udp/[::1]:1"), soon())
+
+
+def over_tls(listens, trust, host="127.0.0.1"):
+    """What each side is told where a TLS handshake is tried."""
+    told = []
+    with LinkListener.open(Locator.of("tls", "127.0.0.1", 0, listens)) as listener:
+
+        def accept():
+            try:
+                link = listener.accept(Deadline.after(2))
+                told.append("link" if link else "nobody")
+            except CannotConnect as why:
+                told.append(str(why))
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            connect(Locator.of("tls", host, listener.locator.port, trust), Deadline.after(2)).close()
+            ours = ""
+        except CannotConnect as why:
+            ours = str(why)
+        thread.join()
+    return ours, told[0]
+
+
+def test_sound_certificates_are_taken(authority):
+    assert over_tls(authority.listens(), authority.trust) == ("", "link")
+
+
+@pytest.mark.parametrize(
+    ("names", "ends", "why"),
+    [
+        (("elsewhere.example",), None, "not valid for '127.0.0.1'"),
+        (("127.0.0.1",), dt.datetime(2020, 1, 1, tzinfo=dt.UTC), "expired"),
+    ],
+    ids=["wrong-name", "expired"],
+)
+def test_an_unsound_certificate_is_told(authority, names, ends, why):
+    ours, _ = over_tls(authority.listens(*names, ends=ends), authority.trust)
+    assert why in ours
+
+
+def test_the_name_need_not_be_verified(authority):
+    listens = authority.listens("elsewhere.example")
+    assert over_tls(listens, f"{authority.trust};verify_name_on_connect=false")[0] == ""
+
+
+def test_an_unknown_authority_is_told(authority, tmp_path):
+    (tmp_path / "other").mkdir()
+    ours, theirs = over_tls(authority.listens(), Authority(tmp_path / "other").trust)
+    assert "unable to get local issuer" in ours
+    assert "unknown ca" in theirs.lower()
+
+
+def test_a_client_without_its_certificate_is_refused(authority):
+    assert "did not return a certificate" in over_tls(authority.demands(), authority.trust)[1]
+    assert over_tls(authority.demands(), authority.connects()) == ("", "link")
+
+
+def test_a_plain_client_on_a_tls_port_is_told(authority):
+    with LinkListener.open(Locator.of("tls", "127.0.0.1", 0, authority.listens())) as listener:
+        with connect(Locator.of("tcp", "127.0.0.1", listener.locator.port), soon()) as plain:
+            plain.send(b"\x0e\0not a client hello", soon())
+            with pytest.raises(CannotConnect, match="no TLS"):
+                listener.accept(soon())
+
+
+def test_a_tls_client_on_a_plain_port_is_told(authority):
+    with LinkListener.open() as listener:
+        port = listener.locator.port
+
+        def answer():
+            link = listener.accept(soon())
+            link.send(b"\0\0no server hello", soon())
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(CannotConnect, match="no TLS"):
+            connect(Locator.of("tls", "127.0.0.1", port, authority.trust), soon())
+
+
+def test_a_client_that_left_the_queue_is_skipped(authority):
+    with LinkListener.open(Locator.of("tls", "127.0.0.1", 0, authority.listens())) as listener:
+        connect(Locator.of("tcp", "127.0.0.1", listener.locator.port), soon()).close()
+        assert listener.accept(Deadline.after(0.2)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("tls/127.0.0.1:0", "names no certificate"),
+        ("tls/127.0.0.1:0#listen_certificate_file=/nowhere.pem", "cannot read the certificates"),
+    ],
+)
+def test_tls_without_certificates_is_a_usage_error(text, why):
+    with pytest.raises(UsageError, match=why):
+        LinkListener.open(Locator.parse(text))

@@ -1,0 +1,81 @@
+"""A started node is reached over each link, works there, and a conforming run is one; the cases do not know the link."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from zenoh_harness.cli import main
+from zenoh_harness.errors import CannotConnect, UsageError
+from zenoh_harness.links.certificates import Authority
+from zenoh_harness.links.locators import LINKS, Locator
+from zenoh_harness.links.opening import LinkListener
+from zenoh_harness.run.records import link_of
+from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.target import open_target
+
+pytestmark = pytest.mark.long(10)
+
+
+@pytest.mark.parametrize("protocol", [name for name in LINKS if name != "tcp"])
+def test_the_reference_works_over_each_link(protocol):
+    target = open_target(parse(f"reference?link={protocol}"))
+    with target.start() as node:
+        assert node.locator.protocol == protocol
+        assert node.greeting
+    assert link_of(target) == protocol
+
+
+@pytest.mark.parametrize("protocol", ["tls", "unixsock-stream"])
+def test_a_node_connects_over_each_stream(protocol):
+    with open_target(parse(f"reference?link={protocol}&role=client")).start() as node:
+        assert node.locator.protocol == protocol
+
+
+def test_a_run_over_datagrams_conforms_and_says_its_link(tmp_path):
+    only = [
+        "--only",
+        "establishment-sane/*",
+        "--only",
+        "establishment-batches/*",
+        "--depth",
+        "quick",
+        "--out",
+        str(tmp_path),
+    ]
+    result = CliRunner().invoke(main, ["run", "reference?link=udp", *only])
+    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    rows = [row for row in rows if row["type"] == "judgement"]
+    assert result.exit_code == 0, result.output
+    assert {row["link"] for row in rows} == {"udp"}
+    assert {row["verdict"] for row in rows if "in-pieces" in row["check"]} == {"not-applicable"}
+    assert [row["verdict"] for row in rows].count("pass") > 5
+
+
+def test_over_datagrams_the_node_listens():
+    with pytest.raises(UsageError, match="sees no end"):
+        open_target(parse("reference?link=udp&role=client"))
+
+
+def test_a_link_without_adapter_is_refused():
+    with pytest.raises(UsageError, match="value of link"):
+        parse("wheel?link=serial")
+    with pytest.raises(UsageError, match="no adapter"):
+        open_target(parse("quic/127.0.0.1:1"))
+
+
+def test_a_plain_node_is_no_tls_node(tmp_path):
+    trust = Authority(tmp_path).trust
+    with open_target(parse("reference")).start() as node:
+        at = Locator("tls", node.locator.address, trust)
+        with pytest.raises(CannotConnect, match="no TLS") as error:
+            open_target(parse(str(at))).start()
+        assert error.value.exit_code == 3
+
+
+def test_nothing_at_a_udp_port_is_told():
+    with LinkListener.open(Locator.parse("udp/127.0.0.1:0")) as listener:
+        gone = listener.locator
+    with pytest.raises(CannotConnect, match="nothing listens at") as error:
+        open_target(parse(str(gone))).start()
+    assert error.value.exit_code == 3
