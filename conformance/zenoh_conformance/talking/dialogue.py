@@ -63,7 +63,7 @@ class Dialogue(Speaker):
         self.largest = 0
         """Bytes of the target's largest batch after its OPEN so far: only there a size is settled."""
         self.beside_us: Sequence[Dialogue] = ()
-        """All dialogues of the scene: each is kept alive while another one waits."""
+        """The dialogues of the scene: each is kept alive while another one waits."""
         self.mute = False
         """Whether it is to die: we do not keep it alive."""
         self.silences = Silences()
@@ -122,6 +122,12 @@ class Dialogue(Speaker):
         if not self.is_live or self.mute:
             return inf
         return self._spoke + max(self.lease / 4, LEAST_PAUSE)
+
+    def join(self, others: list[Dialogue]) -> None:
+        """Take a place among the dialogues of a scene; those that have left give theirs up."""
+        others[:] = [us for us in others if not (us.left or us.wire.done)]
+        others.append(self)
+        self.beside_us = others
 
     def keep_alive(self) -> bool:
         """Say KEEP_ALIVE, if something is due; whether it was said."""

@@ -264,6 +264,8 @@ class MemoryScene:
         self.brief, self.left = False, (0, 0)
         self.world = MemoryWorld(self._started)
         self.dialogues: list[Dialogue] = []
+        self._beside: list[Dialogue] = []
+        """Those that have not left."""
         self.budget = ReadBudget()
         self.deviations: list[Finding] = []
         self.reading: str | None = None
@@ -317,7 +319,7 @@ class MemoryScene:
         us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
         us.fencing = fencing_of(self._node, self.role, self.profile)  # type: ignore[arg-type]  # a class is hashable
         self.dialogues.append(us)
-        us.beside_us = self.dialogues
+        us.join(self._beside)
         us.budget = self.budget
         return us
 

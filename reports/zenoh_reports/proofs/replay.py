@@ -156,6 +156,8 @@ class TapeScene:
         self.findings: list[Finding] = []
         self.reading: str | None = None
         self.dialogues: list[Dialogue] = []
+        self._beside: list[Dialogue] = []
+        """Those that have not left."""
         self._unused = list(conversation.connections.values())
         self._draw, self._count = zids, 0
         self._shown = shown_zids(conversation, role.other)
@@ -205,7 +207,7 @@ class TapeScene:
             zid = known[1]
         us = Dialogue(wire, zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
         self.dialogues.append(us)
-        us.beside_us = self.dialogues
+        us.join(self._beside)
         return us
 
     def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:

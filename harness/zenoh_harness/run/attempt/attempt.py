@@ -206,7 +206,7 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         end = stage.ended(findings[0].end if findings else "")
         stage.close()
         asked = sum(map(len, {id(us.fences): us.fences for us in stage.dialogues}.values()))
-        stage.dialogues.clear()  # they hold each other, and all that they read
+        stage.forget_dialogues()
         if stage.budget.spent:
             stage.conversation.cut(stage.budget.sent + KEPT)
     if late is not None and went is not Went.BROKE:

@@ -195,6 +195,8 @@ class Stage:
         self._zids = 0
         self._wires: list[StageWire] = []
         self.dialogues: list[Dialogue] = []
+        self._beside: list[Dialogue] = []
+        """Those that have not left."""
         self.budget, self.silences = ReadBudget(), silences or Silences()
         self.findings: list[Finding] = []
         """What the case noted and went on from."""
@@ -301,7 +303,7 @@ class Stage:
         dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self.requirement)
         self._habits.prepare(dialogue)
         self.dialogues.append(dialogue)
-        dialogue.beside_us = self.dialogues
+        dialogue.join(self._beside)
         dialogue.budget, dialogue.silences = self.budget, self.silences
         if self.brief:
             dialogue.fencing = replace(dialogue.fencing, quiet=min(dialogue.fencing.quiet, GLANCE))
@@ -344,9 +346,15 @@ class Stage:
             silences=self.silences,
         )
 
+    def forget_dialogues(self) -> None:
+        """Let go of the dialogues, which hold each other and all that they read."""
+        self.dialogues.clear()
+        self._beside.clear()
+
     def adopt(self, other: Stage) -> None:
         """Let what was said on another stage be what was said on this one."""
-        self._recorder, self.dialogues, self.budget = other._recorder, other.dialogues, other.budget
+        self._recorder, self.dialogues, self._beside = other._recorder, other.dialogues, other._beside
+        self.budget = other.budget
         self.findings += other.findings
 
     @property
