@@ -34,17 +34,17 @@ class Authority:
 
     def listens(self, *names: str, ends: dt.datetime | None = None) -> str:
         """Return the metadata of a locator at which a node listens with a new certificate; `ends`: when that expires."""
-        return "#" + self._issued("listen", names or NAMES, ends)
+        return "#" + self._issue("listen", names or NAMES, ends)
 
     def connects(self) -> str:
         """Return the metadata of a locator to which a client connects with a new certificate of its own."""
-        return f"{self.trust};{self._issued('connect', NAMES, None)}"
+        return f"{self.trust};{self._issue('connect', NAMES, None)}"
 
     def demands(self) -> str:
         """Return the metadata of a locator at which a node listens, and wants a certificate of this authority from clients."""
         return f"{self.listens()};enable_mtls=true;{self.trust[1:]}"
 
-    def _issued(self, side: str, names: tuple[str, ...], ends: dt.datetime | None) -> str:
+    def _issue(self, side: str, names: tuple[str, ...], ends: dt.datetime | None) -> str:
         certificate = self._authority.issue_cert(*names, not_after=ends)
         own = Path(tempfile.mkdtemp(dir=self.folder))
         chain, key = own / "node.pem", own / "node.key"

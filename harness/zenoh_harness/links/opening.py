@@ -50,7 +50,7 @@ class LinkListener:
             else:
                 link = self._link(sock, self._peer(address))
                 if link is not None:
-                    return _observed(link, observer)
+                    return _with_observer(link, observer)
 
     def _link(self, sock: socket.socket, peer: Locator) -> StreamLink | None:
         """The link over an accepted socket; None if the peer has left meanwhile."""
@@ -115,7 +115,7 @@ class DatagramListener(LinkListener):
                 continue
             self._met.add(accepted.address)
             peer = self._peer(accepted.address)
-            return _observed(DatagramLink(accepted.sock, peer, ours=False, first=accepted.first), observer)
+            return _with_observer(DatagramLink(accepted.sock, peer, ours=False, first=accepted.first), observer)
 
 
 def listening(locator: Locator) -> tuple[socket.socket, Locator]:
@@ -147,14 +147,14 @@ def listening(locator: Locator) -> tuple[socket.socket, Locator]:
 
 def connect(locator: Locator, deadline: Deadline, observer: Observer | None = None) -> StreamLink:
     """Open a link to `locator`. Raises CannotConnect with the kernel's error, or why there is no TLS."""
-    sock = connected(locator, deadline)
+    sock = connect_socket(locator, deadline)
     if locator.protocol == "udp":
-        return _observed(DatagramLink(sock, locator, ours=True), observer)
+        return _with_observer(DatagramLink(sock, locator, ours=True), observer)
     link = TlsLink if isinstance(sock, TlsSocket) else StreamLink
-    return _observed(link(sock, locator, ours=True), observer)
+    return _with_observer(link(sock, locator, ours=True), observer)
 
 
-def connected(locator: Locator, deadline: Deadline) -> socket.socket:
+def connect_socket(locator: Locator, deadline: Deadline) -> socket.socket:
     """A non-blocking socket that is connected to `locator`. Raises CannotConnect."""
     family, address = socket_address(locator)
     context = connecting_context(locator) if locator.protocol == "tls" else None
@@ -186,7 +186,7 @@ def _shake_hands(sock: TlsSocket, peer: Locator, deadline: Deadline) -> None:
         ) from why
 
 
-def _observed(link: StreamLink, observer: Observer | None) -> StreamLink:
+def _with_observer(link: StreamLink, observer: Observer | None) -> StreamLink:
     if observer is not None:
         link.observe(observer)
     return link

@@ -21,16 +21,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
-from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import conversations
 from zenoh_harness.links.changed import ChangedSide
 from zenoh_harness.links.changing import Rule
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import listening, socket_address
 from zenoh_harness.links.relay import CHUNK, CONNECTING, Passed, Relay, RelayEnd
+
+PASSED_ON: Final = ("tcp", "unixsock-stream")
+"""The protocols of links that the tap passes on."""
 
 Sink = Callable[[Event], None]
 Change = Callable[[str], ChangedSide]
@@ -56,6 +59,8 @@ class Tap:
 
         Raises CannotConnect when the address cannot be used, UsageError for an unsupported protocol.
         """
+        for each in (to, listen):
+            _check_protocol(each)
         self.to = to
         self.conversation = Conversation(about={"to": str(to)})
         """The connections by name; its events go to the sink instead."""
@@ -216,6 +221,13 @@ class Tap:
 
     def _record(self, name: str, side: Side, kind: Happened, data: bytes) -> None:
         self._sink(Event(time.monotonic() - self._began, name, side, kind, data))
+
+
+def _check_protocol(locator: Locator) -> None:
+    """Raise UsageError for a protocol whose links the tap cannot pass on: it sees no ends of datagrams, and nothing inside TLS."""
+    if locator.protocol not in PASSED_ON:
+        hint = f"use {' or '.join(name + '/' for name in PASSED_ON)}"
+        raise UsageError(f"links over {locator.protocol} are not supported by the tap", step="link", hint=hint)
 
 
 def change_of(rules: Sequence[Rule], side: Side, met: Counter[Rule] | None = None) -> Change | None:

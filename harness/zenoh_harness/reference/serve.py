@@ -19,7 +19,7 @@ from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.datagrams import DatagramDoor
 from zenoh_harness.links.locators import Locator
-from zenoh_harness.links.opening import connected, listening
+from zenoh_harness.links.opening import connect_socket, listening
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.tls import TlsSocket, listening_context
 
@@ -142,19 +142,19 @@ class Server:
                     if opened.first:
                         self.do(self.node.received(peer.name, opened.first, time.monotonic()))
                 else:
-                    self.take(self.secured(listener.accept()[0]), Side.RESPONDER)
+                    self.take(self.add_tls(listener.accept()[0]), Side.RESPONDER)
             except (BlockingIOError, ConnectionError):
                 return
         self.selector.unregister(listener)
 
-    def secured(self, accepted: socket.socket) -> socket.socket:
+    def add_tls(self, accepted: socket.socket) -> socket.socket:
         """Return the socket of an accepted link, with TLS where the node listens with it."""
         return accepted if self._tls is None else TlsSocket(accepted, self._tls, server_side=True)
 
     def connect(self, address: Locator) -> None:
         """Try once to connect; a failed attempt is repeated later."""
         try:
-            opened = connected(address, Deadline.after(1))
+            opened = connect_socket(address, Deadline.after(1))
         except CannotConnect:
             return
         self.take(opened, Side.INITIATOR)

@@ -24,7 +24,7 @@ class Endpoint:
     trust: str = ""
     """The metadata of the locator for the side that connects."""
 
-    def reached(self, at: Locator) -> Locator:
+    def locator_at(self, at: Locator) -> Locator:
         """Return the locator for the side that connects to a listener at `at`."""
         return Locator(at.protocol, at.address, self.trust)
 

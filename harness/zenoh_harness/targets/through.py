@@ -41,7 +41,7 @@ def listener_for(reach: Reach) -> LinkListener:
     rules = rules_of(reach)
     endpoint = endpoint_of(reach)
     listener = LinkListener.open(endpoint.listen)
-    listener.locator = endpoint.reached(listener.locator)
+    listener.locator = endpoint.locator_at(listener.locator)
     return TappedListener(listener, rules) if rules else listener
 
 

@@ -157,7 +157,7 @@ class CommandTarget(LaunchedTarget):
             endpoint = endpoint_of(self.reach)
             with reserved_port() as port:
                 where = endpoint.on_port(port)
-                yield where, endpoint.reached(where)
+                yield where, endpoint.locator_at(where)
 
 
 def _check_port_is_free(locator: Locator) -> None:

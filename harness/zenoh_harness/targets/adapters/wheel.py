@@ -156,7 +156,7 @@ class WheelTarget(LaunchedTarget):
         with stop_on_error(node):
             self._read_introduction(agent, node, deadline)
             if listener is None:
-                node.locator = endpoint.reached(_listening_at(program, endpoint.listen))
+                node.locator = endpoint.locator_at(_listening_at(program, endpoint.listen))
             node.wait_until_ready(deadline)
         return add_tap(node, self.reach)
 
