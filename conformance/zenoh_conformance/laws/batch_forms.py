@@ -7,7 +7,7 @@ from typing import Any
 from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Frame
 from zenoh_conformance.reading.batch import STREAM_PREFIX, decode_batch, decompress
-from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.connection import Nature, Seen
 from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_conformance.wire import DecodeError
 
@@ -17,6 +17,8 @@ from .handshake import HandshakeLaw
 @law("message-reference/frame-not-empty")
 class FramesAreNotEmpty(Law):
     """A FRAME carries a network message; one whose first message cannot be read is judged by another law."""
+
+    natures = frozenset({Nature.UNICAST, Nature.MULTICAST})
 
     def __init__(self) -> None:
         super().__init__()

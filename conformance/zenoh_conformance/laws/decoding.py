@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from zenoh_conformance.judging.law import law
-from zenoh_conformance.messages import Frame
+from zenoh_conformance.messages import Frame, Join
 from zenoh_conformance.reading.batch import decode_batch
-from zenoh_conformance.reading.connection import TOO_LONG, Seen
+from zenoh_conformance.reading.connection import TOO_LONG, Nature, Seen
 from zenoh_conformance.reading.conversation import Happened
 from zenoh_conformance.wire import DecodeError
 
@@ -19,7 +19,14 @@ IN_SESSION: Final = (3, 4, 5, 6)
 
 @law("batching/frame-holds-complete-messages")
 class WhatIsSaidDecodes(HandshakeLaw):
-    """All that a node says on a live link is a message, and so is what its fragments make together."""
+    """All that a node says on a live link, or on multicast, is a message, and so is what its fragments make together."""
+
+    natures = frozenset({Nature.UNICAST, Nature.MULTICAST})
+    joined = False
+    """A JOIN was seen: on multicast nothing else is needed to speak."""
+
+    def on_join(self, seen: Seen, join: Join) -> None:
+        self.joined = True
 
     def on_batch(self, seen: Seen, batch: bytes) -> None:
         """One more that was said in the session."""
@@ -40,7 +47,7 @@ class WhatIsSaidDecodes(HandshakeLaw):
     @property
     def is_live(self) -> bool:
         """Both OPENs were seen; or the session was met under way."""
-        return not self.watched or self.link.is_open
+        return not self.watched or self.link.is_open or self.joined
 
 
 def name_of_refused(batch: bytes, refusal: DecodeError) -> tuple[str, str]:

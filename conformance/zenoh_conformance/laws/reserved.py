@@ -7,12 +7,12 @@ zero (bit 6 of CLOSE) is a remark of `explain`.
 from __future__ import annotations
 
 from zenoh_conformance.judging.law import Law, law
-from zenoh_conformance.messages import Frame, Init
+from zenoh_conformance.messages import Frame, Init, Join
 from zenoh_conformance.messages.frame import QoS
-from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.connection import Nature, Seen
 
 
-class _ReservedBits(Law):
+class ReservedBits(Law):
     """The bits that a page reserves are zero; one law for each place."""
 
     path = ""
@@ -26,7 +26,7 @@ class _ReservedBits(Law):
 
 
 @law("session-establishment/init-packed-reserved")
-class InitPackedReserved(_ReservedBits):
+class InitPackedReserved(ReservedBits):
     """Bits 3:2 of INIT's packed byte are zero."""
 
     path = "init.packed"
@@ -36,23 +36,25 @@ class InitPackedReserved(_ReservedBits):
 
 
 @law("session-establishment/resolution-reserved-zero")
-class ResolutionReservedZero(_ReservedBits):
-    """Bits 7:4 of the resolution byte are zero."""
+class ResolutionReservedZero(ReservedBits):
+    """Bits 7:4 of the resolution byte of INIT and JOIN are zero."""
 
-    path = "init.resolution"
+    natures = frozenset({Nature.UNICAST, Nature.MULTICAST})
 
-    def on_init(self, seen: Seen, init: Init) -> None:
-        if init.resolution is not None:
+    def on_init(self, seen: Seen, message: Init | Join) -> None:
+        if message.resolution is not None:
             self.subject(seen)
-            self.require(
-                init.resolution < 0x10, at=seen, path=self.path, expected="bits 7:4 zero", got=f"{init.resolution:#04x}"
-            )
+            zero, got = message.resolution < 0x10, f"{message.resolution:#04x}"
+            self.require(zero, at=seen, path=f"{seen.kind}.resolution", expected="bits 7:4 zero", got=got)
+
+    on_join = on_init
 
 
 @law("message-reference/frame-ext-qos-reserved")
-class FrameQosReserved(_ReservedBits):
+class FrameQosReserved(ReservedBits):
     """Bits 7:3 of the QoS of a FRAME are zero."""
 
+    natures = frozenset({Nature.UNICAST, Nature.MULTICAST})
     path = "frame.exts.qos"
 
     def on_frame(self, seen: Seen, frame: Frame) -> None:

@@ -11,7 +11,7 @@ from zenoh_conformance.messages.init import Shm as ShmOffer
 from zenoh_conformance.messages.network import QoS, TimestampExt
 from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
 from zenoh_conformance.primitives import WireExpr, keyexpr
-from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.connection import Nature, Seen
 from zenoh_conformance.reading.conversation import Side
 
 from .network import SessionLaw, path_of
@@ -37,6 +37,8 @@ class FrameCarriesPriority(SessionLaw):
 @law("primitives/key-expression-grammar", per="session")
 class KeysFollowTheGrammar(SessionLaw):
     """The keys that a node sends, scope and suffix joined, are key expressions in canonical form."""
+
+    natures = frozenset({Nature.UNICAST, Nature.MULTICAST})
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         key = getattr(declare.body, "key", None)

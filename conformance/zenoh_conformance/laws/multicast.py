@@ -1,0 +1,198 @@
+"""JOIN and the numbers after it on multicast, and SCOUT and HELLO (message-reference#join, scouting)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from zenoh_conformance.judging.law import Law, law
+from zenoh_conformance.messages import Fragment, Frame, Hello, Join, Scout, sane
+from zenoh_conformance.reading.connection import Nature, Seen
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.pieces import SN_MASK
+
+from .reserved import ReservedBits
+
+ON_MULTICAST: Final = frozenset({Nature.MULTICAST})
+IN_SCOUTING: Final = frozenset({Nature.SCOUTING})
+
+REORDERED: Final = 256
+"""Numbers by which a datagram may be late: one overtakes another, and a JOIN may follow a FRAME that it does not count."""
+
+
+class _Whole(Law):
+    """What begins like a message, at the beginning of a datagram, is one to its end."""
+
+    mid = 0
+    """The id of the message."""
+    kind = ""
+    first = False
+    """The datagram has just begun."""
+
+    def on_batch(self, seen: Seen, batch: bytes) -> None:
+        """What comes next is its first message."""
+        self.first = True
+
+    def on_alone(self, seen: Seen, message: Any) -> None:
+        began, self.first = self.first, False
+        if began and seen.raw and seen.raw[0] & 0x1F == self.mid:
+            self.subject(seen)
+            self.require(
+                seen.kind == self.kind, at=seen, path=self.kind, why=f"what begins like {self.kind.upper()} is none"
+            )
+
+
+@law("message-reference/join-field-order")
+class JoinIsWhole(_Whole):
+    """JOIN has all its fields, in their order, with values that they can have."""
+
+    natures = ON_MULTICAST
+    mid, kind = 0x07, "join"
+
+
+@law("scouting/scout-field-order")
+class ScoutIsWhole(_Whole):
+    """SCOUT has all its fields, in their order, with values that they can have."""
+
+    natures = IN_SCOUTING
+    mid, kind = 0x01, "scout"
+
+
+@law("scouting/hello-field-order")
+class HelloIsWhole(_Whole):
+    """HELLO has all its fields, in their order, with values that they can have."""
+
+    natures = IN_SCOUTING
+    mid, kind = 0x02, "hello"
+
+
+@law("message-reference/join-packed-reserved")
+class JoinPackedReserved(ReservedBits):
+    """Bits 3:2 of JOIN's packed byte are zero."""
+
+    natures = ON_MULTICAST
+    path = "join.packed"
+
+    def on_join(self, seen: Seen, join: Join) -> None:
+        self.judge_bits(seen)
+
+
+@law("scouting/hello-packed-reserved")
+class HelloPackedReserved(ReservedBits):
+    """Bits 3:2 of HELLO's packed byte are zero."""
+
+    natures = IN_SCOUTING
+    path = "hello.packed"
+
+    def on_hello(self, seen: Seen, hello: Hello) -> None:
+        self.judge_bits(seen)
+
+
+@law("scouting/scout-flags-5-6")
+class ScoutFlagsReserved(ReservedBits):
+    """Bits 5 and 6 of SCOUT's header are zero."""
+
+    natures = IN_SCOUTING
+    path = "scout.header"
+
+    def on_scout(self, seen: Seen, scout: Scout) -> None:
+        self.judge_bits(seen)
+
+
+@law("scouting/hello-flag-6")
+class HelloFlagReserved(ReservedBits):
+    """Bit 6 of HELLO's header is zero."""
+
+    natures = IN_SCOUTING
+    path = "hello.header"
+
+    def on_hello(self, seen: Seen, hello: Hello) -> None:
+        self.judge_bits(seen)
+
+
+@law("message-reference/join-sent-periodically")
+class JoinIsRepeated(Law):
+    """Who goes on speaking on multicast says JOIN again before its lease has passed twice: one may be lost."""
+
+    natures = ON_MULTICAST
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.due: dict[Side, float] = {}
+        """Each sender's latest time of the next JOIN."""
+
+    def on_alone(self, seen: Seen, message: Any) -> None:
+        due = self.due.get(seen.sender)
+        if isinstance(message, Join):
+            self.due[seen.sender] = seen.time + 2 * message.lease / (1 if message.lease_in_seconds else 1000)
+        if due is not None:
+            self.subject(seen)
+            self.require(seen.time <= due, at=seen, path="join", expected="JOIN within its lease", got="none")
+
+
+@law("message-reference/join-next-sn-reliable")
+class NumbersGoOnFromJoin(Law):
+    """The number that JOIN tells for a channel, and those of the FRAMEs and FRAGMENTs there, never go back."""
+
+    natures = ON_MULTICAST
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.next: dict[tuple[Side, bool, int], int] = {}
+        """Each channel's next number, by sender, reliability and priority."""
+        self.mask: dict[Side, int] = {}
+
+    def on_join(self, seen: Seen, join: Join) -> None:
+        """Note the numbers of the lanes that the JOIN has: eight with QoS, else one."""
+        resolution = sane.DEFAULT_RESOLUTION if join.resolution is None else join.resolution
+        self.mask[seen.sender] = SN_MASK[resolution & 3]
+        lanes = next((ext.sns for ext in join.exts if type(ext).__name__ == "QoS"), None)
+        told = dict(enumerate(lanes)) if lanes is not None else {sane.DEFAULT_PRIORITY: join}
+        for priority, lane in told.items():
+            for reliable in (True, False):
+                name = "reliable" if reliable else "best_effort"
+                own = getattr(lane, name, None) if lanes is not None else getattr(join, f"next_sn_{name}")
+                self._judge(seen, (seen.sender, reliable, priority), int(own or 0), f"join.next_sn_{name}")
+
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
+        if seen.channel is not None and seen.sender in self.mask:
+            channel = (seen.sender, *seen.channel)
+            self._judge(seen, channel, message.sn, f"{seen.kind}.sn")
+            self.next[channel] = (message.sn + 1) & self.mask[seen.sender]
+
+    on_fragment = on_frame
+
+    def _judge(self, seen: Seen, channel: tuple[Side, bool, int], number: int, path: str) -> None:
+        """Judge a number against the last one of its channel, and keep it."""
+        mask, last = self.mask[seen.sender], self.next.get(channel)
+        if last is not None:
+            self.subject(seen)
+            holds = number <= mask and (number - last + REORDERED) & mask <= (mask >> 1) + REORDERED
+            self.require(holds, at=seen, path=path, expected="a number after the last one", got="one before it")
+        self.next[channel] = number & mask
+
+
+@law("batching/sn-within-resolution")
+class NumbersFitTheJoin(Law):
+    """Every number on multicast is inside the resolution that the sender's JOIN states."""
+
+    natures = ON_MULTICAST
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mask: dict[Side, int] = {}
+
+    def on_join(self, seen: Seen, join: Join) -> None:
+        self.mask[seen.sender] = SN_MASK[(sane.DEFAULT_RESOLUTION if join.resolution is None else join.resolution) & 3]
+
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
+        if (most := self.mask.get(seen.sender)) is not None:
+            self.subject(seen)
+            self.require(
+                message.sn <= most,
+                at=seen,
+                path=f"{seen.kind}.sn",
+                expected=f"at most {most:#x}",
+                got="a larger number",
+            )
+
+    on_fragment = on_frame

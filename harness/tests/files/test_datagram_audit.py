@@ -1,0 +1,187 @@
+"""Multicast and scouting of two zenoh-rust 1.10.2 peers on a loopback interface: judged without a finding, and each change is noticed.
+
+`multicast-lanes` was recorded with `transport/multicast/qos`, `multicast-talk` without.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import decode, encode
+from zenoh_conformance.reading.connection import Decoders
+from zenoh_conformance.reading.conversation import Conversation, Event
+from zenoh_harness.files import captures
+
+FOLDER = Path(__file__).parent / "captures"
+NAMES = ("multicast-lanes", "multicast-talk")
+KEY = b"room/"
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def recorded(request):
+    return captures.read(FOLDER / f"{request.param}.pcapng").conversation
+
+
+def broken(conversation):
+    return {judged.law.id for judged in judge(conversation) if judged.findings}
+
+
+def judging(conversation):
+    return {judged.law.id for judged in judge(conversation) if judged.subjects}
+
+
+def test_stock_nodes_break_nothing_and_are_judged(recorded):
+    assert broken(recorded) == set()
+    assert judging(recorded) >= {
+        "law/frames-are-not-empty",
+        "law/hello-flag-reserved",
+        "law/hello-is-whole",
+        "law/hello-packed-reserved",
+        "law/join-is-repeated",
+        "law/join-is-whole",
+        "law/join-packed-reserved",
+        "law/keys-follow-the-grammar",
+        "law/numbers-fit-the-join",
+        "law/numbers-go-on-from-join",
+        "law/scout-flags-reserved",
+        "law/scout-is-whole",
+        "law/what-is-said-decodes",
+    }
+
+
+def places(conversation, kind):
+    """The numbers of the events whose datagram begins with a message of a kind."""
+    decoders, found = Decoders(conversation), []
+    for number, event in enumerate(conversation.events):
+        first = next((seen for seen in decoders.feed(event) if seen.kind != "batch"), None)
+        if first is not None and first.kind == kind:
+            found.append(number)
+    return found
+
+
+def with_data(conversation, number, data):
+    events = list(conversation.events)
+    events[number] = replace(events[number], data=data)
+    return Conversation(conversation.connections, events)
+
+
+def flip(at, bits):
+    def change(data):
+        return data[:at] + bytes([data[at] ^ bits]) + data[at + 1 :]
+
+    return change
+
+
+def cut(count):
+    return lambda data: data[:-count]
+
+
+def append(extra):
+    return lambda data: data + extra
+
+
+def number_of(change):
+    """Change the number of a FRAME."""
+
+    def changed(data):
+        frame = decode(data).message
+        return encode(replace(frame, sn=change(frame.sn)))
+
+    return changed
+
+
+def join_number(back):
+    def changed(data):
+        join = decode(data).message
+        lanes = [ext for ext in join.exts if type(ext).__name__ == "QoS"]
+        exts = join.exts
+        for ext in lanes:
+            sns = tuple(replace(one, reliable=(one.reliable - back) & 0x0FFFFFFF) for one in ext.sns)
+            exts = type(join.exts)(tuple(replace(ext, sns=sns) if each is ext else each for each in join.exts))
+        return encode(replace(join, next_sn_reliable=(join.next_sn_reliable - back) & 0x0FFFFFFF, exts=exts))
+
+    return changed
+
+
+def in_key(data):
+    at = data.find(KEY)
+    return data if at < 0 else data[: at + 4] + b"//" + data[at + 6 :]
+
+
+CHANGES = {
+    "frame: a number far back": (
+        "frame",
+        number_of(lambda sn: (sn - 0x10000) & 0x0FFFFFFF),
+        "law/numbers-go-on-from-join",
+    ),
+    "frame: a number past the resolution": ("frame", number_of(lambda sn: sn | 0x40000000), "law/numbers-fit-the-join"),
+    "frame: a high bit of the number": ("frame", number_of(lambda sn: sn ^ 0x08000000), "law/numbers-go-on-from-join"),
+    "frame: cut": ("frame", cut(3), "law/what-is-said-decodes"),
+    "frame: cut by one": ("frame", cut(1), "law/what-is-said-decodes"),
+    "frame: garbage behind it": ("frame", append(b"\x13\x37"), "law/what-is-said-decodes"),
+    "frame: an unknown id": ("frame", flip(0, 0x0E), "law/what-is-said-decodes"),
+    "frame: empty": (
+        "frame",
+        lambda data: encode(replace(decode(data).message, messages=())),
+        "law/frames-are-not-empty",
+    ),
+    "frame: a key with an empty chunk": ("frame", in_key, "law/keys-follow-the-grammar"),
+    "join: reserved bits of packed": ("join", flip(2, 0x0C), "law/join-packed-reserved"),
+    "join: cut": ("join", cut(2), "law/join-is-whole"),
+    "join: cut by four": ("join", cut(4), "law/join-is-whole"),
+    "join: garbage behind it": ("join", append(b"\x1e"), "law/what-is-said-decodes"),
+    "join: a reserved role": ("join", flip(2, 0x02), "law/join-is-whole"),
+    "join: reserved bits of the resolution": (
+        "join",
+        lambda data: encode(replace(decode(data).message, resolution=0x1A, batch_size=8192)),
+        "law/resolution-reserved-zero",
+    ),
+    "join: numbers far back": ("join", join_number(0x10000), "law/numbers-go-on-from-join"),
+    "join: INIT for it": ("join", lambda _: encode(sane.init_syn(b"\x01")), "law/init-unicast-only"),
+    "scout: bit 5": ("scout", flip(0, 0x20), "law/scout-flags-reserved"),
+    "scout: bit 6": ("scout", flip(0, 0x40), "law/scout-flags-reserved"),
+    "scout: cut": ("scout", cut(1), "law/scout-is-whole"),
+    "hello: bit 6": ("hello", flip(0, 0x40), "law/hello-flag-reserved"),
+    "hello: reserved bits of packed": ("hello", flip(2, 0x08), "law/hello-packed-reserved"),
+    "hello: a locator that is no text": ("hello", lambda data: data.replace(b"udp/", b"ud\xff/"), "law/hello-is-whole"),
+    "hello: cut": ("hello", cut(5), "law/hello-is-whole"),
+}
+"""What is done to the last datagram of a kind, and a law that notices it."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_copy_is_noticed(recorded, change):
+    kind, edit, law = CHANGES[change]
+    where = places(recorded, kind)
+    number = next(each for each in reversed(where) if edit(recorded.events[each].data) != recorded.events[each].data)
+    assert law in broken(with_data(recorded, number, edit(recorded.events[number].data)))
+
+
+def test_who_stops_saying_join_is_noticed(recorded):
+    joins = places(recorded, "join")
+    first = recorded.events[joins[0]]
+    lease = decode(first.data).message
+    later = first.time + 2 * lease.lease / (1 if lease.lease_in_seconds else 1000) + 1
+    frame = next(
+        recorded.events[each]
+        for each in places(recorded, "frame")
+        if recorded.events[each].connection == first.connection
+    )
+    late = Event(later, first.connection, first.sender, first.kind, frame.data)
+    assert broken(Conversation(recorded.connections, [first, late])) == {"law/join-is-repeated"}
+    soon = replace(late, time=later - 2)
+    assert broken(Conversation(recorded.connections, [first, soon])) == set()
+
+
+def test_datagrams_that_overtake_each_other_are_no_fault(recorded):
+    frames = places(recorded, "frame")
+    one, other = next((a, b) for a, b in pairwise(frames) if b == a + 1)
+    events = list(recorded.events)
+    events[one], events[other] = events[other], events[one]
+    assert broken(Conversation(recorded.connections, events)) == set()
