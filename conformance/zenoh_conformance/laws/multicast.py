@@ -18,6 +18,9 @@ IN_SCOUTING: Final = frozenset({Nature.SCOUTING})
 REORDERED: Final = 256
 """Numbers by which a datagram may be late: one overtakes another, and a JOIN may follow a FRAME that it does not count."""
 
+PERIOD: Final = 60.0
+"""Seconds for which a sender may say no JOIN, at least; known implementations say it every 2.5 seconds."""
+
 
 class _Whole(Law):
     """What begins like a message, at the beginning of a datagram, is one to its end."""
@@ -111,7 +114,7 @@ class HelloFlagReserved(ReservedBits):
 
 @law("message-reference/join-sent-periodically")
 class JoinIsRepeated(Law):
-    """Who goes on speaking on multicast says JOIN again before its lease has passed twice: one may be lost."""
+    """Who goes on speaking on multicast says JOIN again within a minute, or within twice its lease. No page states the period."""
 
     natures = ON_MULTICAST
 
@@ -123,10 +126,11 @@ class JoinIsRepeated(Law):
     def on_alone(self, seen: Seen, message: Any) -> None:
         due = self.due.get(seen.sender)
         if isinstance(message, Join):
-            self.due[seen.sender] = seen.time + 2 * message.lease / (1 if message.lease_in_seconds else 1000)
+            lease = message.lease / (1 if message.lease_in_seconds else 1000)
+            self.due[seen.sender] = seen.time + max(PERIOD, 2 * lease)
         if due is not None:
             self.subject(seen)
-            self.require(seen.time <= due, at=seen, path="join", expected="JOIN within its lease", got="none")
+            self.require(seen.time <= due, at=seen, path="join", expected="JOIN again", got="none for long")
 
 
 @law("message-reference/join-next-sn-reliable")
