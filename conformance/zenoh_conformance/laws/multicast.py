@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Fragment, Frame, Hello, Join, Scout, sane
+from zenoh_conformance.messages.join import QoS
 from zenoh_conformance.reading.connection import Nature, Seen
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.pieces import SN_MASK
@@ -149,13 +150,9 @@ class NumbersGoOnFromJoin(Law):
         """Note the numbers of the lanes that the JOIN has: eight with QoS, else one."""
         resolution = sane.DEFAULT_RESOLUTION if join.resolution is None else join.resolution
         self.mask[seen.sender] = SN_MASK[resolution & 3]
-        lanes = next((ext.sns for ext in join.exts if type(ext).__name__ == "QoS"), None)
-        told = dict(enumerate(lanes)) if lanes is not None else {sane.DEFAULT_PRIORITY: join}
-        for priority, lane in told.items():
-            for reliable in (True, False):
-                name = "reliable" if reliable else "best_effort"
-                own = getattr(lane, name, None) if lanes is not None else getattr(join, f"next_sn_{name}")
-                self._judge(seen, (seen.sender, reliable, priority), int(own or 0), f"join.next_sn_{name}")
+        for priority, reliable, best_effort in told_numbers(join):
+            self._judge(seen, (seen.sender, True, priority), reliable, "join.next_sn_reliable")
+            self._judge(seen, (seen.sender, False, priority), best_effort, "join.next_sn_best_effort")
 
     def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         if seen.channel is not None and seen.sender in self.mask:
@@ -173,6 +170,14 @@ class NumbersGoOnFromJoin(Law):
             holds = number <= mask and (number - last + REORDERED) & mask <= (mask >> 1) + REORDERED
             self.require(holds, at=seen, path=path, expected="a number after the last one", got="one before it")
         self.next[channel] = number & mask
+
+
+def told_numbers(join: Join) -> list[tuple[int, int, int]]:
+    """The (priority, reliable number, best-effort number) of each lane: those of QoS replace those in the body (join#qos)."""
+    lanes = join.exts.get(QoS)
+    if lanes is None:
+        return [(sane.DEFAULT_PRIORITY, join.next_sn_reliable, join.next_sn_best_effort)]
+    return [(priority, lane.reliable, lane.best_effort) for priority, lane in enumerate(lanes.sns)]
 
 
 @law("batching/sn-within-resolution")
