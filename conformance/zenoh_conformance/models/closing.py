@@ -102,7 +102,7 @@ class Closing(RuleBasedStateMachine):
         links = self.sessions.pop(which % len(self.sessions))
         links[link % len(links)].send(sane.close(reason, session=True))
         for us in links:
-            us.expect_end(step="a link of the session that was closed")
+            us.expect_end(step="a link of the session that was closed", silent=False)
 
     @precondition(lambda self: any(len(links) > 1 for links in self.sessions))
     @rule(which=which, link=st.integers(0, MOST_LINKS - 1))

@@ -276,15 +276,22 @@ class Dialogue(Speaker):
         if allowed is not None and got not in allowed:
             self.deviate(expected=refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
 
-    def expect_end(self, within: float | None = None, step: str = "") -> Happened:
-        """The link ends; what comes before does not matter. On datagrams, which show no end, a check of it is not reached."""
+    def expect_end(self, within: float | None = None, step: str = "", *, silent: bool = True) -> Happened:
+        """The link ends; what comes before does not matter.
+
+        Not reached where it ends because we were silent for our lease, and on datagrams, which show no end.
+        `silent`: whether we say nothing meanwhile; else the session is kept alive.
+        """
         if self.shows_no_end and self.left and step.startswith(NOT_REACHED):
             return Happened.EOF  # nothing more can be seen of it
         if self.shows_no_end and self.left:
             self.deviate(expected=END, got=NO_END, step=f"{NOT_REACHED}: {step}")
         awaited = f"{END} after our CLOSE" if self.left else END
-        for _ in self.stream(self.silences.patience(self.unit, awaited) if within is None else within):
+        patience = self.silences.patience(self.unit, awaited) if within is None else within
+        for _ in self.stream(patience, silent=silent):
             pass
+        if self.ended is not None and self.ended_for_our_silence(self.text_of(None)):
+            self.deviate(expected=END, got=self.text_of(None), step=step)
         self.silences.note(awaited, came=self.ended is not None)
         if self.ended is None and self.shows_no_end:
             self.deviate(expected=END, got=NO_END, step=f"{NOT_REACHED}: {step}")

@@ -65,6 +65,7 @@ def the_link_of_a_dead_session_is_closed(scene: Scene) -> None:
     """
     us = opened(scene.dialogue(), lease_in_seconds=False, lease=LEASE_MS)
 
+    us.fall_silent()
     us.expect_end(within=2 * LEASE_MS / 1000 + 2 * us.unit, step="after the lease")
     calm(scene)
 
