@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -125,6 +126,16 @@ fault(
     "gives-one-less-than-the-budget",
     "Ends a query one reply before its budget.",
     pending=lambda base: with_budget(base(), lambda budget: budget and max(0, budget - 1)),
+    caught_by=f"{ENDS}/no-more-answers-come-than-the-budget-wants",
+)
+fault(
+    "counts-a-budget-for-the-session",
+    "Takes what earlier queries of a session used of their budgets from those of later ones.",
+    state={"used": Counter},
+    pending=lambda node, base, link: with_budget(
+        base(), lambda budget: budget and max(1, budget - node.used[link.session])
+    ),
+    answer=before(lambda node, pending: node.used.update([pending.asker] * (pending.budget is not None))),
     caught_by=f"{ENDS}/no-more-answers-come-than-the-budget-wants",
 )
 fault(
