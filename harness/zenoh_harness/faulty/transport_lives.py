@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from zenoh_conformance.messages import Declare, Fragment, Frame, KeepAlive, Request, sane
+from zenoh_conformance.messages import Declare, Fragment, Frame, KeepAlive, Push, Request, Response, sane
 from zenoh_harness.reference import EXPIRED, Reference, before
 
 from . import fault
@@ -31,6 +31,25 @@ def _endless_in(mode: Callable[[Any], bool]) -> Callable[..., float]:
 def _open_in(mode: Callable[[Any], bool]) -> Callable[..., None]:
     return lambda base, link: None if link.live and mode(link) else base()
 
+
+def _silent_after(kind: type[Any]) -> dict[str, Any]:
+    """The hooks of a node that sends no KEEP_ALIVE on a session to which it has sent such a message."""
+    return {
+        "say": before(lambda node, link, message: node.sent.update([link.session] * isinstance(message, kind))),
+        "send": lambda node, base, link, messages: (
+            None if messages == (KeepAlive(),) and link.session in node.sent else base()
+        ),
+    }
+
+
+for _what, _kind in {"publication": Push, "query": Request, "answer": Response, "declaration": Declare}.items():
+    fault(
+        f"keeps-no-session-alive-after-{_what}",
+        f"Sends no KEEP_ALIVE on a session to which it has sent {'an' if _what == 'answer' else 'a'} {_what}.",
+        state={"sent": set},
+        caught_by="session-leases/each-session-is-kept-alive",
+        **_silent_after(_kind),
+    )
 
 LIVES = {
     "low-latency": "session-modes/a-low-latency-session-lives-and-ends",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import calm
 from zenoh_conformance.cases.establishment.limits import a_silent_session_expires, opened
 from zenoh_conformance.cases.query.ends import a_query_ends_though_its_source_is_gone
 from zenoh_conformance.cases.routing.plain import ROUTES
-from zenoh_conformance.messages import Close, KeepAlive, UToken, sane
+from zenoh_conformance.messages import Close, InterestMode, InterestOptions, KeepAlive, Request, UToken, sane
 from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Dialogue, Party, Scene
 
@@ -28,10 +29,11 @@ LEASE = 2
 )
 def each_session_is_kept_alive(scene: Scene) -> None:
     """
-    Two sessions say nothing but KEEP_ALIVE: in each of them the target says something in each quarter of the lease that it stated.
-    Half of a quarter is let pass.
+    Two sessions say nothing but KEEP_ALIVE: in each of them the target says something in each quarter of the lease that it stated,
+    whatever it sent there before. Half of a quarter is let pass.
 
         one, other  OpenSyn (lease 1 hour) .. OpenAck (its lease)
+        one, other  to each other: a publication, a query, an answer, a declaration, where the target routes
         one, other  KEEP_ALIVE, now and then
         target      something to both, in each quarter of its lease
 
@@ -45,11 +47,38 @@ def each_session_is_kept_alive(scene: Scene) -> None:
     )
     for us in both:
         us.expect_live(step="not reached: the lease")
+    if scene.can("routing"):
+        root = root_of_scene(both[0].zid)
+        one, other = (Party(us, name, root) for us, name in zip(both, ("one", "other"), strict=True))
+        send_each_kind(one, other, "to/other")
+        send_each_kind(other, one, "to/one")
 
     quarters = 1.05 if scene.fact("quick") else 2.1
     hears_each(both, 1.5 * lease / 4 + both[0].unit / 4, min(lease / 5, 0.5) / 2, quarters)
 
     calm(scene)
+
+
+def hears_query(who: Party, key: str) -> bool:
+    """Whether a query for a key came to a party."""
+    return any(heard.key == who.whole(key) for heard in who.heard(Request))
+
+
+def send_each_kind(sender: Party, receiver: Party, key: str) -> None:
+    """Send a publication, a query and a declaration to a party, and answer a query of it; others judge whether they come."""
+    sender.declares_queryable(f"{key}/answers")
+    receiver.declares_subscriber(key)
+    receiver.declares_queryable(key)
+    receiver.asks_interest(InterestOptions.TOKENS, InterestMode.FUTURE, key)
+    receiver.settles()
+    sender.puts(key, b"1")
+    sender.declares_token(key)
+    for asker, asked_one, where in ((sender, receiver, key), (receiver, sender, f"{key}/answers")):
+        asked = asker.asks(where)
+        if asked_one.awaits(partial(hears_query, asked_one, where)):
+            asked_one.replies(asked, b"1")
+            asked_one.finishes(asked)
+        asker.settles()
 
 
 @case(
