@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.verdict import Exit, Key, Verdict, exit_code
 from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.files import audits, capture_writer, captures, conversations
+from zenoh_harness.files import audits, capture_writer, conversations
 from zenoh_harness.files.audits import Audit, Charge
+from zenoh_harness.files.capture_cutter import cut_connections
+from zenoh_harness.files.capture_stream import CaptureStream
 from zenoh_harness.files.content_types import HINTS, ContentType, content_type
 from zenoh_harness.files.evidence import FOLDER, MARK, slug
 from zenoh_harness.files.faults import FileFault, regular, unreadable
 from zenoh_harness.files.known import Known, ListedDeviation
 
+MOST_EVIDENCE = 200
+"""Connections of one file of which evidence is written, those with the first findings."""
 HEAD = 1 << 20
 """Bytes of a file that are read to recognise its kind."""
 
@@ -33,8 +38,8 @@ class AuditedFile:
     path: Path
     conversation: Conversation
     audit: Audit
-    packets: dict[str, frozenset[int]] | None = None
-    """Connection to the packets that carry it; None if the file is no capture."""
+    capture: CaptureStream | None = None
+    """What is known of its packets; None if the file is no capture. The conversation of a capture has no events."""
     counted: Counter[str] = field(default_factory=Counter)
     read: int = 0
     """Number of packets, for a capture."""
@@ -81,10 +86,7 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
     """Judge a capture or a conversation. Raises FileFault for any other file."""
     kind = content_type(_head(path))
     if kind is ContentType.CAPTURE:
-        capture = captures.read(path, ports)
-        audit = audits.charges(capture.conversation, laws)
-        counted = capture.counted + audit.unread
-        return AuditedFile(path, capture.conversation, audit, capture.packets, counted, capture.read, capture.damaged)
+        return _judge_capture(CaptureStream(path, ports), laws)
     if kind is ContentType.CONVERSATION:
         conversation = conversations.read(path)
         audit = audits.charges(conversation, laws)
@@ -92,6 +94,17 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
     hint = HINTS.get(kind, "give a capture (pcap, pcapng) or a recorded conversation (.jsonl)")
     why = f"is no capture and no recorded conversation, but {kind.value.partition(',')[0]}"
     raise FileFault(path, None, why, hint=hint)
+
+
+def _judge_capture(capture: CaptureStream, laws: Iterable[type[Law]] | None) -> AuditedFile:
+    auditor = audits.Auditor(capture.connections, laws)
+    for event in capture:
+        auditor.feed(event)
+    audit = auditor.finish()
+    conversation = Conversation(capture.connections, about={"capture": capture.path.name})
+    counted = capture.counted + audit.unread
+    read = counted.pop("packets", 0)
+    return AuditedFile(capture.path, conversation, audit, capture, counted, read, capture.damaged)
 
 
 def _head(path: Path) -> bytes:
@@ -135,8 +148,7 @@ def write_evidence(sources: Sequence[AuditedFile], out: Path) -> None:
         (out / FOLDER).mkdir(parents=True, exist_ok=True)
         public = [source for source in sources if not source.secret]
         for source in public:
-            for connection in dict.fromkeys(charge.connection for charge in source.audit.charges):
-                source.evidence[connection] = _write_connection(source, connection, out)
+            _write_connections(source, out)
         with (out / "findings.jsonl").open("w", encoding="utf-8") as lines:
             for source in public:
                 for row in source.as_json()["findings"]:
@@ -149,13 +161,16 @@ def write_evidence(sources: Sequence[AuditedFile], out: Path) -> None:
         raise CannotGoOn(f"cannot write under {out}", step="write the evidence", seen=str(why)) from why
 
 
-def _write_connection(source: AuditedFile, connection: str, out: Path) -> str:
-    """Write the conversation of one connection and its packets: those of the capture, or packets built to carry it."""
-    relative = f"{FOLDER}/{slug(f'{source.path.stem} {connection}')}.pcapng"
-    conversation = audits.cut(source.conversation, {connection})
-    conversations.write(conversation, (out / relative).with_suffix(".jsonl"))
-    if source.packets is None:
+def _write_connections(source: AuditedFile, out: Path) -> None:
+    """Write the conversation of each connection with a finding and its packets: those of the capture, or packets built to carry it."""
+    found = dict.fromkeys(charge.connection for charge in source.audit.charges)
+    source.evidence = {
+        name: f"{FOLDER}/{slug(f'{source.path.stem} {name}')}.pcapng" for name in islice(found, MOST_EVIDENCE)
+    }
+    if source.capture is not None:
+        cut_connections(source.capture, {name: out / relative for name, relative in source.evidence.items()})
+        return
+    for name, relative in source.evidence.items():
+        conversation = audits.cut(source.conversation, {name})
+        conversations.write(conversation, (out / relative).with_suffix(".jsonl"))
         capture_writer.write(conversation, out / relative)
-    else:
-        audits.cut_capture(source.path, source.packets[connection], out / relative)
-    return relative

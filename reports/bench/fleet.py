@@ -24,6 +24,7 @@ from zenoh_conformance.wire import vle
 START = 1_767_225_600 * 10**9
 """2026-01-01, in nanoseconds."""
 STAMP = 1_767_225_600 << 32
+PLACEHOLDER = vle.encode(STAMP)
 HOUR = 3600 * 10**9
 SYN, FIN, ACK, PSH = 2, 1, 16, 8
 Say = Callable[[bool, bytes], None]
@@ -78,8 +79,9 @@ class Session:
             raw = message if isinstance(message, bytes) else encode(message)
             yield self.link.packet(to_server, PSH | ACK, frame_batch(raw))
 
-    def publish(self, body: bytes, to_server: bool) -> bytes:
-        """A FRAME that holds what was encoded before."""
+    def publish(self, body: bytes, to_server: bool, stamp: bytes = b"") -> bytes:
+        """A FRAME that holds what was encoded before, with `stamp` as the time of each timestamp in it."""
+        body = body.replace(PLACEHOLDER, stamp) if stamp else body
         side = 0 if to_server else 1
         batch = b"\x25" + vle.encode(self.sn[side]) + body
         self.sn[side] = (self.sn[side] + 1) & 0x0FFFFFFF
@@ -102,9 +104,12 @@ def body_of(payload: int, messages: int) -> bytes:
 
 def fleet(
     *, nodes: int = 20, frames: int = 1000, payload: int = 64, messages: int = 1, seed: int = 1, routers: int = 4, net: int = 0,
-    plant: Callable[[int, list[tuple[bool, object]]], None] | None = None,
+    alike: bool = True, plant: Callable[[int, list[tuple[bool, object]]], None] | None = None,
 ) -> Iterator[bytes]:  # fmt: skip
-    """Packets of the whole fleet, in order: all open, publish in turn, and close. `plant(index, steps)` may edit a handshake."""
+    """Packets of the whole fleet, in order: all open, publish in turn, and close. `plant(index, steps)` may edit a handshake.
+
+    Unless all publications are `alike`, those of each turn have a timestamp of their own.
+    """
     random = Random(seed)
     sessions = [
         Session(
@@ -118,12 +123,20 @@ def fleet(
     alive = frame_batch(encode(KeepAlive()))
     for turn in range(frames // nodes):
         for index, session in enumerate(sessions):
-            yield session.publish(body, to_server=(turn + index) % 4 != 0)
+            stamp = b"" if alike else vle.encode(STAMP + turn * nodes + index)
+            yield session.publish(body, (turn + index) % 4 != 0, stamp)
         if turn % 50 == 49:
             for session in sessions:
                 yield session.link.packet(False, PSH | ACK, alive)
     for session in sessions:
         yield from session.closing()
+
+
+def with_checksum(packet: bytes) -> bytes:
+    """The IPv4 packet with the checksum of its TCP segment (RFC 9293, 3.1)."""
+    segment = packet[20:36] + bytes(2) + packet[38:]
+    whole = packet[12:20] + bytes((0, 6)) + len(segment).to_bytes(2, "big") + segment + bytes(len(segment) % 2)
+    return packet[:36] + (0xFFFF - int.from_bytes(whole, "big") % 0xFFFF).to_bytes(2, "big") + packet[38:]
 
 
 def write(packets: Iterator[bytes], path: Path, *, count: int, over: int = HOUR) -> int:
@@ -141,10 +154,14 @@ def write(packets: Iterator[bytes], path: Path, *, count: int, over: int = HOUR)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--alike", action="store_true", help="all publications are alike, with one timestamp")
+    parser.add_argument("--checksums", action="store_true", help="with the checksums of TCP")
     for name, default in (("nodes", 20), ("frames", 100_000), ("payload", 64), ("messages", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
-    packets = fleet(nodes=given.nodes, frames=given.frames, payload=given.payload, messages=given.messages)
+    size = {name: getattr(given, name) for name in ("nodes", "frames", "payload", "messages", "alike")}
+    packets: Iterator[bytes] = fleet(**size)
+    packets = map(with_checksum, packets) if given.checksums else packets
     print(write(packets, given.out, count=given.frames), "packets")
 
 

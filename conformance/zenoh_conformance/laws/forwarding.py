@@ -11,9 +11,10 @@ where it must come from there: its timestamp is that of the origin, or its key i
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import merge
 from typing import Any, Final
 
 from zenoh_conformance.judging.law import Law, Per, law
@@ -33,6 +34,10 @@ MOST_PLACES: Final = 4096
 """Keys and queries of one node whose origins are remembered."""
 MOST_BYTES: Final = 1 << 20
 """Bytes of the largest message that is compared."""
+MOST_HELD: Final = 1 << 26
+"""Bytes of the origins that are remembered, of all nodes: a node has its share."""
+OBJECTS: Final = 2048
+"""Bytes that an origin takes beside those of its message."""
 
 NAMES: Final = {"Put": "put", "Del": "del", "Query": "query", "Reply": "reply", "Err": "err"}
 
@@ -55,12 +60,25 @@ class Origin:
     chain: str
     key: str
     message: Any
-    values: tuple[Any, ...]
-    """Of each of its columns."""
-    kept: tuple[Any, ...]
-    """Its kind, its key and the values that a router must keep: two messages that differ in it are no pair."""
+    stamp: Any
+    """The timestamp of its data; None without one."""
+    mark: tuple[str, Any, int | None]
+    """Its kind, its payload or parameters, and the time of its timestamp: what a copy has in common with it, or adds to it."""
+    size: int
+    """Bytes that it takes."""
     taken: set[bytes] = field(default_factory=set)
     """The ZenohIDs to which the node has forwarded it."""
+    number: int = 0
+    """Its place among all origins."""
+    read: tuple[Any, ...] | None = None
+    """Its values, once they were read."""
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """Of each of its columns."""
+        if self.read is None:
+            self.read = columns_of(self.chain).read(self.message)
+        return self.read
 
     def open_to(self, receiver: bytes) -> bool:
         """Whether it may still be forwarded to a node."""
@@ -69,11 +87,13 @@ class Origin:
 
 def origin_of(hop: Hop, kind: str, message: Any) -> Origin:
     """A message as it was seen on its way."""
-    chain = chain_of(kind, message)
-    columns = columns_of(chain)
-    values = columns.read(message)
-    kept = (chain, hop.key, *[values[at] for at in columns.kept])
-    return Origin(hop.sender, chain, hop.key, message, values, kept)
+    chain, data = kind, message
+    while (body := getattr(data, "body", None)) is not None:
+        chain, data = f"{chain}.{NAMES[type(body).__name__]}", body
+    value = getattr(data, "payload", None) if kind != "request" else data.parameters or ""
+    stamp = getattr(data, "timestamp", None)
+    mark = (chain, value, None if stamp is None else stamp.time)
+    return Origin(hop.sender, chain, hop.key, message, stamp, mark, len(hop.seen.raw) + OBJECTS)
 
 
 @dataclass(slots=True)
@@ -81,31 +101,78 @@ class Origins:
     """What a node received for one key, or in answer to one query."""
 
     of: deque[Origin] = field(default_factory=deque)
-    by_kept: dict[tuple[Any, ...], list[Origin]] = field(default_factory=dict)
-    """The same ones, by what a router must keep of them."""
+    alike: dict[tuple[Any, ...], deque[Origin]] | None = None
+    """The same ones by mark, once the node has sent something: most nodes forward nothing."""
+    times: dict[int | None, int] = field(default_factory=dict)
+    """How many of these have a timestamp with this time."""
     forgot: bool = False
     """Some are no longer remembered."""
 
-    def add(self, origin: Origin) -> None:
-        """Remember one, and forget the oldest past the bound."""
+    def add(self, origin: Origin) -> int:
+        """Remember one, and forget the oldest past the bound. Returns by how many bytes they grew."""
         self.of.append(origin)
-        self.by_kept.setdefault(origin.kept, []).append(origin)
-        if len(self.of) > MOST:
-            self.forgot = True
-            kept = self.of.popleft().kept
-            del self.by_kept[kept][0]
-            if not self.by_kept[kept]:
-                del self.by_kept[kept]
+        if self.alike is not None:
+            self._index(self.alike, origin)
+        return origin.size - (self.forget() if len(self.of) > MOST else 0)
+
+    def _index(self, alike: dict[tuple[Any, ...], deque[Origin]], origin: Origin) -> None:
+        mark = origin.mark
+        own = alike.get(mark)
+        if own is None:
+            alike[mark] = deque((origin,))
+        else:
+            own.append(origin)
+        self.times[mark[2]] = self.times.get(mark[2], 0) + 1
+
+    def forget(self) -> int:
+        """Forget the oldest. Returns its bytes."""
+        self.forgot = True
+        oldest = self.of.popleft()
+        if self.alike is not None:
+            mark = oldest.mark
+            self.alike[mark].popleft()
+            if not self.alike[mark]:
+                del self.alike[mark]
+            self.times[mark[2]] -= 1
+            if not self.times[mark[2]]:
+                del self.times[mark[2]]
+        return oldest.size
+
+    def _of(self, mark: tuple[Any, ...]) -> Iterable[Origin]:
+        if self.alike is None:
+            self.alike = {}
+            for origin in self.of:
+                self._index(self.alike, origin)
+        return self.alike.get(mark, ())
+
+    def may_hold(self, copy: Origin) -> bool:
+        """Whether one of them may agree with the copy in all that is judged, or has its timestamp; a router may add one."""
+        kind, value, time = copy.mark
+        return bool(self._of((kind, value, None))) or (time is not None and time in self.times)
 
     def open_to(self, receiver: bytes) -> list[Origin]:
         """Those that may still be forwarded to a node."""
         return [origin for origin in self.of if origin.open_to(receiver)]
 
-    def whole(self, copy: Origin, receiver: bytes) -> list[Origin]:
+    def whole(self, copy: Origin, receiver: bytes) -> Iterator[Origin]:
         """Those of which the copy has everything that it must have: the ones that it equals, or else all of them."""
-        alike = [each for each in self.by_kept.get(copy.kept, ()) if each.open_to(receiver)]
-        equal = [each for each in alike if is_equal(each, copy)]
-        return equal or [each for each in alike if not differing(each, copy)]
+        alike = self._of(copy.mark)
+        equal = False
+        for each in alike:
+            if each.open_to(receiver) and is_equal(each, copy):
+                equal = True
+                yield each
+        if equal:
+            return
+        kind, value, time = copy.mark
+        without = self._of((kind, value, None)) if time is not None else ()
+        for each in merge(alike, without, key=_number) if without else alike:
+            if each.open_to(receiver) and not differing(each, copy):
+                yield each
+
+
+def _number(origin: Origin) -> int:
+    return origin.number
 
 
 Place = tuple[Any, ...]
@@ -118,22 +185,31 @@ class Node:
 
     neighbours: set[bytes] = field(default_factory=set)
     places: OrderedDict[Place, Origins] = field(default_factory=OrderedDict)
+    held: int = 0
+    """Bytes of the origins in all places."""
     asked: OrderedDict[tuple[bytes, int], tuple[tuple[bytes, int], ...]] = field(default_factory=OrderedDict)
     """(Queryable, its request id) to (querier, its request id): one, or several whose queries are alike."""
     declared: dict[type[Any], Declared] = field(default_factory=lambda: {kind: Declared() for kind in SENTENCES})
     """What it receives, to the keys under which it declared so."""
 
-    def at(self, place: Place) -> Origins:
-        """What is remembered there; the oldest places are forgotten past the bound."""
+    def remember(self, place: Place, origin: Origin, most: int) -> None:
+        """Remember what came to a place; the oldest places are forgotten past the bounds, `most` bytes among them."""
         found = self.places.get(place)
         if found is None:
             found = self.places[place] = Origins()
-            if len(self.places) > MOST_PLACES:
-                self.places.popitem(last=False)
-        return found
+        self.held += found.add(origin)
+        while len(self.places) > MOST_PLACES or (self.held > most and len(self.places) > 1):
+            self.forget(next(iter(self.places)))
+        while self.held > most and len(found.of) > 1:
+            self.held -= found.forget()
+
+    def forget(self, place: Place) -> None:
+        """Forget what came to a place."""
+        origins = self.places.pop(place, None)
+        self.held -= sum(each.size for each in origins.of) if origins is not None else 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Hop:
     """Where a message was seen: on its way from one node to another."""
 
@@ -153,7 +229,11 @@ class Forwarding(Law):
         self.by_sentence: dict[Sentence, Law] = {}
         self.inits: OrderedDict[str, dict[Side, Init]] = OrderedDict()
         self.names: dict[str, Names] = {}
+        self.zids: dict[str, dict[Side, bytes]] = {}
+        """The ZenohIDs of a connection, both of whose INITs were seen; empty where a session may have several."""
         self.nodes: dict[bytes, Node] = {}
+        self.count = 0
+        """Origins so far."""
 
     @property
     def parts(self) -> tuple[Law, ...]:
@@ -173,6 +253,7 @@ class Forwarding(Law):
         if seen.connection not in self.inits and len(self.inits) >= MOST_PLACES:
             old, _ = self.inits.popitem(last=False)
             self.names.pop(old, None)
+            self.zids.pop(old, None)
         pair = self.inits.setdefault(seen.connection, {})
         pair[seen.sender] = init
         if len(pair) == len(SIDES):
@@ -180,6 +261,8 @@ class Forwarding(Law):
             for one, other in (zids, reversed(zids)):
                 self.nodes.setdefault(one, Node()).neighbours.add(other)
             self.names[seen.connection] = Names()
+            several = any(each.exts.get(MultiLink) is not None for each in pair.values())
+            self.zids[seen.connection] = {} if several else {side: each.zid.raw for side, each in pair.items()}
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         names = self.names.get(seen.connection)
@@ -201,15 +284,14 @@ class Forwarding(Law):
 
     def hop(self, seen: Seen, message: Any) -> Hop | None:
         """Between which nodes a message was seen; None where that, or its key, is not known, or where no node of both forwards."""
-        pair = self.inits.get(seen.connection)
-        if pair is None or len(pair) < len(SIDES) or len(seen.raw) > MOST_BYTES:
+        zids = self.zids.get(seen.connection)  # the ids of its keys may have been declared on another link
+        if not zids or len(seen.raw) > MOST_BYTES:
             return None
-        sender, receiver = pair[seen.sender].zid.raw, pair[seen.sender.other].zid.raw
-        if max(len(self.nodes[zid].neighbours) for zid in (sender, receiver)) < 2:
+        side, nodes = seen.event.sender, self.nodes
+        sender, receiver = zids[side], zids[side.other]
+        if len(nodes[sender].neighbours) < 2 and len(nodes[receiver].neighbours) < 2:
             return None
-        if any(each.exts.get(MultiLink) is not None for each in pair.values()):
-            return None  # the ids of its keys may have been declared on another link
-        key = self.names[seen.connection].whole(seen.sender, message.key)
+        key = self.names[seen.connection].whole(side, message.key)
         return None if key is None else Hop(seen, sender, receiver, key)
 
     # -- messages
@@ -220,7 +302,7 @@ class Forwarding(Law):
             place, origin = ("push", hop.key), origin_of(hop, "push", push)
             self.judge_receiver(hop, place)
             self.pair(hop, place, origin)
-            self.nodes[hop.receiver].at(place).add(origin)
+            self.remember(hop.receiver, place, origin)
 
     def on_request(self, seen: Seen, request: Request) -> None:
         hop = self.hop(seen, request)
@@ -233,9 +315,8 @@ class Forwarding(Law):
         node.asked[hop.receiver, request.id] = tuple((each.sender, each.message.id) for each in alike)
         if len(node.asked) > MOST_PLACES:
             node.asked.popitem(last=False)
-        far = self.nodes[hop.receiver]
-        far.places.pop(("response", hop.sender, request.id), None)
-        far.at(place).add(origin)
+        self.nodes[hop.receiver].forget(("response", hop.sender, request.id))
+        self.remember(hop.receiver, place, origin)
 
     def on_response(self, seen: Seen, response: Response) -> None:
         hop = self.hop(seen, response)
@@ -243,9 +324,15 @@ class Forwarding(Law):
             return
         origin = origin_of(hop, "response", response)
         self.pair(hop, ("response", hop.receiver, response.id), origin)
-        node = self.nodes[hop.receiver]
-        for querier, number in node.asked.get((hop.sender, response.id), ()):
-            node.at(("response", querier, number)).add(origin)
+        asked = self.nodes[hop.receiver].asked
+        for querier, number in asked.get((hop.sender, response.id), ()):
+            self.remember(hop.receiver, ("response", querier, number), origin)
+
+    def remember(self, receiver: bytes, place: Place, origin: Origin) -> None:
+        """Remember what a node received; all nodes together hold no more than `MOST_HELD` bytes."""
+        self.count += 1
+        origin.number = origin.number or self.count
+        self.nodes[receiver].remember(place, origin, MOST_HELD // len(self.nodes))
 
     def judge_receiver(self, hop: Hop, place: Place) -> None:
         """Whether what a router forwards to a client has a key that the client has declared."""
@@ -266,21 +353,26 @@ class Forwarding(Law):
         if len(node.neighbours) < 2:
             return ()
         origins = node.places.get(place)
-        if origins is not None and (whole := origins.whole(copy, hop.receiver)):
-            whole[0].taken.add(hop.receiver)
-            self.judge(hop.seen, whole[0], copy, ())
-            return whole
+        whole = origins.whole(copy, hop.receiver) if origins is not None else iter(())
+        if (first := next(whole, None)) is not None:
+            others = (
+                list(whole) if place[0] == "request" else []
+            )  # of a query all may be its origin, of others the first is
+            first.taken.add(hop.receiver)
+            self.judge(hop.seen, first, copy, ())
+            return [first, *others]
+        is_only_way = origins is not None and not origins.forgot and self._is_ours(hop)
+        if origins is not None and not is_only_way and not origins.may_hold(copy):
+            return ()  # what agrees least would not be taken for its origin, whichever it is
         candidates = origins.open_to(hop.receiver) if origins is not None else []
-        if origins is None or not candidates:
+        if not candidates:
             self._judge_astray(hop, place, copy)
             return ()
         scored = [(differing(each, copy), each) for each in candidates]
         least = min(score(rows) for rows, _ in scored)
         alike = [(rows, each) for rows, each in scored if score(rows) == least]
         rows, origin = alike[0]
-        if least[0] and not (
-            self._comes_from(origin, copy) or (self._is_ours(hop) and not origins.forgot and len(alike) == 1)
-        ):
+        if least[0] and not (self._comes_from(origin, copy) or (is_only_way and len(alike) == 1)):
             return ()
         origin.taken.add(hop.receiver)
         self.judge(hop.seen, origin, copy, rows)
@@ -308,8 +400,7 @@ class Forwarding(Law):
 
     def _comes_from(self, origin: Origin, copy: Origin) -> bool:
         """Whether two messages have one timestamp: a clock gives each once."""
-        stamps = {getattr(_data_of(each.message), "timestamp", None) for each in (origin, copy)}
-        return len(stamps) == 1 and None not in stamps
+        return origin.stamp is not None and bool(origin.stamp == copy.stamp)
 
     def judge(self, seen: Seen, origin: Origin, copy: Origin, rows: Iterable[Row]) -> None:
         """Note what is a subject, and a finding for each row that does not hold."""

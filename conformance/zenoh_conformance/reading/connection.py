@@ -26,7 +26,7 @@ TOO_LONG: Final = "batch.length"
 """The path of `undecodable` for a batch above `MOST_PENDING`; the rest of its direction is not decoded."""
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@dataclass(slots=True, unsafe_hash=True, init=False)
 class Seen:
     """An observed message, or bytes that are no message. Treat it as frozen; a frozen dataclass takes five times as long to make."""
 
@@ -45,10 +45,22 @@ class Seen:
     """The messages that hold it, outermost first."""
     channel: tuple[bool, int] | None = None
     """(reliable, priority) of the FRAME or FRAGMENT that carried it."""
+    sender: Side = field(init=False, compare=False, repr=False)
+    """That of its event: laws ask for it several times for each message."""
 
-    @property
-    def sender(self) -> Side:
-        return self.event.sender
+    def __init__(
+        self, event: Event, kind: str, message: Any, path: str, raw: bytes = b"", diagnostics: tuple[Diagnostic, ...] = (),
+        around: tuple[Any, ...] = (), channel: tuple[bool, int] | None = None,
+    ) -> None:  # fmt: skip
+        self.event = event
+        self.kind = kind
+        self.message = message
+        self.path = path
+        self.raw = raw
+        self.diagnostics = diagnostics
+        self.around = around
+        self.channel = channel
+        self.sender = event.sender
 
     @property
     def connection(self) -> str:
@@ -59,7 +71,7 @@ class Seen:
         return self.event.time
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@dataclass(slots=True, unsafe_hash=True, init=False)
 class SeenBatch(Seen):
     """An observed batch; its messages follow it."""
 
@@ -67,6 +79,11 @@ class SeenBatch(Seen):
     """The layer of its messages: TRANSPORT, LOWLATENCY or SCOUTING."""
     compressed: bool = False
     """Whether it begins with a compression header."""
+
+    def __init__(self, event: Event, batch: bytes, layer: Layer, *, compressed: bool = False) -> None:
+        super(SeenBatch, self).__init__(event, "batch", batch, "batch", batch)
+        self.layer = layer
+        self.compressed = compressed
 
 
 class Nature(Enum):
@@ -78,6 +95,9 @@ class Nature(Enum):
     SCOUTING = "scouting"
     UNKNOWN = "unknown"
     """Datagrams whose messages have not decided it yet."""
+
+    __hash__ = object.__hash__
+    """As of Side: the members are singletons, and the laws of a message are looked up by it."""
 
 
 @dataclass(slots=True)
@@ -185,14 +205,14 @@ class ConnectionDecoder:
 
     def _messages(self, event: Event, direction: Direction, batch: bytes) -> Iterator[Seen]:
         if self.nature is not Nature.UNICAST and (scouting := self._scouting(batch)) is not None:
-            yield SeenBatch(event, "batch", batch, "batch", batch, layer=Layer.SCOUTING)
+            yield SeenBatch(event, batch, Layer.SCOUTING)
             if self.nature is Nature.UNKNOWN:
                 self.nature = Nature.SCOUTING
             kind = kind_of(scouting.message)
             yield Seen(event, kind, scouting.message, kind, batch, scouting.diagnostics)
             return
         layer = Layer.LOWLATENCY if direction.lowlatency else Layer.TRANSPORT
-        yield SeenBatch(event, "batch", batch, "batch", batch, layer=layer, compressed=direction.compressed)
+        yield SeenBatch(event, batch, layer, compressed=direction.compressed)
         if direction.compressed:
             try:
                 batch = decompress(batch)
@@ -255,16 +275,19 @@ def unnest(event: Event, message: Any, raw: bytes, diagnostics: tuple[Diagnostic
 def _unnest(outer: Seen, found: list[Seen]) -> None:
     event, message, path, raw, diagnostics = outer.event, outer.message, outer.path, outer.raw, outer.diagnostics
     found.append(outer)
-    if isinstance(message, Frame):
+    cls = type(message)
+    if cls is Frame:
         outer.channel = (message.reliable, priority_of(message))
         around = (*outer.around, message)
         by_index = _by_index(diagnostics, f"{path}.messages[") if diagnostics else {}
         for index, inner in enumerate(message.messages):
             kind = kind_of(inner)
-            below = f"{path}.messages[{index}].{kind}"
-            _unnest(Seen(event, kind, inner, below, raw, tuple(by_index.get(index, ())), around, outer.channel), found)
+            own = tuple(by_index.get(index, ())) if by_index else ()
+            _unnest(
+                Seen(event, kind, inner, f"{path}.messages[{index}].{kind}", raw, own, around, outer.channel), found
+            )
         return
-    if isinstance(message, Fragment):
+    if cls is Fragment:
         outer.channel = (message.reliable, priority_of(message))
     body = getattr(message, "body", None)
     if body is not None and not isinstance(body, int | bytes):

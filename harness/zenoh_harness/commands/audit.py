@@ -166,7 +166,7 @@ def _laws(patterns: tuple[str, ...]) -> list[type[Law]]:
 
 def summary(source: AuditedFile) -> Iterator[str]:
     """Yield the findings in a file by node and law, as lines of text."""
-    packets = f"{source.read} packets, " if source.packets is not None else ""
+    packets = f"{source.read} packets, " if source.capture is not None else ""
     of = source.conversation.connections
     yield f"{source.path}: {packets}{len(of)} connections, {len(source.audit.nodes)} nodes, {source.audit.messages} messages"
     yield from (f"  also in the file: {count} {traffic}" for traffic, count in sorted(source.counted.items()))

@@ -1,35 +1,39 @@
 """Apply the laws to a recorded or captured conversation: which node broke which requirement, in which packet.
 
+Auditor                 the same event by event, for conversations of any length
 charges(conversation)   the findings of the laws about all nodes of one conversation; a pure function
 cut(conversation, ..)   the connections of a conversation that show a charge
-cut_capture(path, ..)   the packets of a capture that show a charge
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from zenoh_conformance.judging.engine import TELLING, Judge
+from zenoh_conformance.judging.engine import TELLING, Judge, Judged
 from zenoh_conformance.judging.finding import Finding
-from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.law import MOST_FINDINGS, Law, Per
 from zenoh_conformance.judging.readings import verdict_of
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.connection import MOST_PENDING, TOO_LONG, Seen
-from zenoh_conformance.reading.conversation import Conversation, Happened, Side
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
 from zenoh_conformance.reading.pieces import LARGEST
 from zenoh_conformance.reading.place_in_frame import place_in_frame
 from zenoh_conformance.spec.requirement import requirements
-from zenoh_harness.files import pcap
-from zenoh_harness.files.pcap import Packet
 
 LONGEST = 64
 """The most bytes of a message that a charge shows."""
 
 UNENDED = f"chains of fragments dropped, since the incomplete messages of a node took more than {LARGEST} bytes"
+MOST_CHARGES = 1000
+"""The most charges of one node and law that are kept; the rest is counted."""
+MOST_UNTAKEN: Final = 1 << 24
+"""Bytes of events after which findings are taken from the laws."""
+PER_CONNECTION: Final = 4096
+"""Bytes more for each connection, since taking findings takes time for each."""
+BEYOND: Final = f"findings beyond the first {MOST_CHARGES} of one node and law"
 LONG = f"batches of more than {MOST_PENDING} bytes, after which the rest of the direction was not read"
 
 
@@ -84,18 +88,64 @@ class Audit:
 
 def charges(conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> Audit:
     """Judge all nodes of a conversation by `laws`, or by all laws if it is None."""
-    seen = _Nodes(conversation)
-    audit = Audit()
-    running = Judge(conversation, laws, watch=seen.watch)
+    auditor = Auditor(conversation.connections, laws)
     for event in conversation:
-        running.feed(event)
-    for judged in running.finish():
-        audit.subjects[judged.law.id] += judged.subjects
-        audit.charges += [seen.charge(judged.law, finding) for finding in judged.findings]
-    audit.charges.sort(key=lambda charge: (charge.time, charge.packet or 0, charge.law))
-    audit.nodes, audit.messages = seen.nodes(), seen.messages
-    audit.unread = +Counter({LONG: seen.too_long, UNENDED: running.unended})
-    return audit
+        auditor.feed(event)
+    return auditor.finish()
+
+
+class Auditor:
+    """Judges a conversation event by event; its memory does not grow with the bytes of the conversation."""
+
+    def __init__(self, connections: dict[str, Connection], laws: Iterable[type[Law]] | None = None) -> None:
+        """Begin with no event; an event's connection is among `connections` before it is fed."""
+        conversation = Conversation(connections)
+        self._nodes = _Nodes(conversation)
+        self._audit = Audit()
+        self._judge = Judge(conversation, laws, watch=self._nodes.watch)
+        self._connections = connections
+        self._size = 0
+        """Bytes of the events since findings were taken from the laws, which keep the events of theirs."""
+        self._counts: Counter[tuple[str, str]] = Counter()
+        """(law, connection) and (law, node) to charges."""
+        self._more = 0
+
+    def feed(self, event: Event) -> None:
+        """Judge one event."""
+        if event.kind is Happened.BYTES:
+            self._nodes.spoke[event.connection, event.sender] = None
+            self._size += len(event.data)
+        self._judge.feed(event)
+        if self._size > MOST_UNTAKEN + PER_CONNECTION * len(self._connections):
+            self._size = 0
+            self._take(self._judge.drain())
+
+    def finish(self) -> Audit:
+        """Return the charges, when the last event was fed. To be called once."""
+        self._take(self._judge.finish())
+        audit = self._audit
+        audit.charges.sort(key=lambda charge: (charge.time, charge.packet or 0, charge.law))
+        audit.nodes, audit.messages = self._nodes.nodes(), self._nodes.messages
+        audit.unread = +Counter({LONG: self._nodes.too_long, UNENDED: self._judge.unended, BEYOND: self._more})
+        return audit
+
+    def _take(self, said: Iterable[Judged]) -> None:
+        for judged in said:
+            self._audit.subjects[judged.law.id] += judged.subjects
+            for finding in judged.findings:
+                self._charge(judged.law, finding)
+
+    def _charge(self, law: type[Law], finding: Finding) -> None:
+        counts, on = self._counts, (law.id, finding.connection)
+        of = (law.id, self._nodes.node(finding.connection, finding.sender))
+        counts[on] += 1
+        counts[of] += 1
+        if law.per is not Per.CONVERSATION and counts[on] > MOST_FINDINGS:
+            return  # a law keeps no more of a connection, however often they are taken from it
+        if counts[of] > MOST_CHARGES:
+            self._more += 1
+        else:
+            self._audit.charges.append(self._nodes.charge(law, finding))
 
 
 def cut(conversation: Conversation, connections: Collection[str]) -> Conversation:
@@ -107,17 +157,13 @@ def cut(conversation: Conversation, connections: Collection[str]) -> Conversatio
     )
 
 
-def cut_capture(path: Path, numbers: Collection[int], out: Path) -> int:
-    """Copy the packets with these numbers into a new capture; return how many were written. Raises FileFault."""
-    packets: Iterator[Packet] = (packet for packet in pcap.Capture(path) if packet.number in numbers)
-    return pcap.write(packets, out)
-
-
 class _Nodes:
     """The ZenohID of each side of each connection, as its INIT, JOIN or HELLO states it."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
+        self.spoke: dict[tuple[str, Side], None] = {}
+        """The sides that sent at least one byte, in order."""
         self._zids: dict[tuple[str, Side], str] = {}
         self.messages = 0
         self.too_long = 0
@@ -134,12 +180,13 @@ class _Nodes:
     def nodes(self) -> dict[str, set[str]]:
         """Return node to addresses, for each node that sent at least one byte."""
         found: dict[str, set[str]] = {}
-        for name, side in dict.fromkeys(
-            (e.connection, e.sender) for e in self._conversation if e.kind is Happened.BYTES
-        ):
-            address = self._address(name, side)
-            found.setdefault(self._zids.get((name, side), address), set()).add(address)
+        for name, side in self.spoke:
+            found.setdefault(self.node(name, side), set()).add(self._address(name, side))
         return dict(sorted(found.items()))
+
+    def node(self, connection: str, side: Side) -> str:
+        """Return the ZenohID of a side, or its address if it stated none."""
+        return self._zids.get((connection, side)) or self._address(connection, side)
 
     def charge(self, law: type[Law], finding: Finding) -> Charge:
         """Return a law's finding with the node, the connection and the packet that it concerns."""
@@ -148,7 +195,7 @@ class _Nodes:
         address = self._address(finding.connection, finding.sender)
         place = place_in_frame(finding.raw or (event.data if event else b""), finding.within)
         return Charge(
-            node=self._zids.get((finding.connection, finding.sender), address), address=address,
+            node=self.node(finding.connection, finding.sender), address=address,
             role=finding.sender.value, requirement=finding.requirement, law=law.id,
             verdict=verdict_of(finding, str(known.level) if known else "MUST"), cause=finding.cause,
             connection=finding.connection, packet=event.packet if event else None, time=finding.time,

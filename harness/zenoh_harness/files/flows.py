@@ -197,19 +197,26 @@ class Reassembly:
         yield from self._advance(unit)
         if self._is_over():
             return
-        self._late = self._late + 1 if self._is_waiting() else 0
+        self._late = self._late + 1 if self.is_waiting else 0
         if self._late > PATIENCE:
             yield from self._give_up(unit)
 
     def finish(self) -> Iterator[Said | Lost]:
         """Yield the bytes that still wait at the end of the capture, and the missing ones before them as `Lost`."""
-        while self._last is not None and self._is_waiting() and not self._reset:
+        while self._last is not None and self.is_waiting and not self._reset:
             yield from self._give_up(self._last)
 
     def _is_over(self) -> bool:
         return self._reset
 
-    def _is_waiting(self) -> bool:
+    @property
+    def latest(self) -> int:
+        """The number of the last unit that was added."""
+        return self._last.number if self._last is not None else 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether bytes wait for others that are missing so far."""
         return bool(self._streams[Side.INITIATOR].waiting or self._streams[Side.RESPONDER].waiting)
 
     def _advance(self, known: Unit) -> Iterator[Said]:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Final, NamedTuple, Self
 
 from zenoh_harness.files.faults import FileFault, unreadable
 from zenoh_harness.files.unpacking import BENT, open_unpacked
@@ -216,24 +216,41 @@ class _Blocks:
 
 def write(packets: Iterable[Packet], path: Path) -> int:
     """Write packets as a pcapng with one interface for each link type; return their number. Raises FileFault."""
-    links: dict[int, int] = {}
     count = 0
     try:
-        with path.open("wb") as out:
-            out.write(_block_of(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
+        with PacketWriter(path) as out:
             for packet in packets:
+                out.packet(packet)
                 count += 1
-                if packet.link not in links:
-                    links[packet.link] = len(links)
-                    nanoseconds = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
-                    out.write(_block_of(1, struct.pack("<HHI", packet.link, 0, 0) + nanoseconds))
-                when = packet.time & 0xFFFFFFFFFFFFFFFF
-                which = links[packet.link]
-                head = struct.pack("<IIIII", which, when >> 32, when & 0xFFFFFFFF, len(packet.data), packet.size)
-                out.write(_block_of(6, head + packet.data))
     except OSError as why:
         raise FileFault(path, None, f"cannot be written: {why}") from why
     return count
+
+
+class PacketWriter:
+    """Writes packets one by one as a pcapng with one interface for each link type. Its methods raise OSError."""
+
+    def __init__(self, path: Path) -> None:
+        self._links: dict[int, int] = {}
+        self._out = path.open("wb")
+        self._out.write(_block_of(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
+
+    def packet(self, packet: Packet) -> None:
+        """Append one packet."""
+        if packet.link not in self._links:
+            self._links[packet.link] = len(self._links)
+            nanoseconds = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
+            self._out.write(_block_of(1, struct.pack("<HHI", packet.link, 0, 0) + nanoseconds))
+        when = packet.time & 0xFFFFFFFFFFFFFFFF
+        which = self._links[packet.link]
+        head = struct.pack("<IIIII", which, when >> 32, when & 0xFFFFFFFF, len(packet.data), packet.size)
+        self._out.write(_block_of(6, head + packet.data))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._out.close()
 
 
 def _block_of(kind: int, body: bytes) -> bytes:

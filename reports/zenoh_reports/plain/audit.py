@@ -21,11 +21,11 @@ from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files.captures import PORTS
+from zenoh_harness.files.heard_live import Datagrams, Stream, begun_by
 from zenoh_harness.files.packets import Unit
 
 from .clusters import signature
 from .judgements import content_id
-from .live import Datagrams, Stream, begun_by
 from .packets import PLACES, PacketRow
 from .traffic import NUMBER, Spoken, by_flow
 
@@ -220,13 +220,13 @@ class Listener:
             yield from self.finish()
         if self.hearing is None:
             self.hearing = begun_by(unit, self.ports, self.counted)
-        for known, event in self.hearing.feed(unit):
+        for known, event, _ in self.hearing.feed(unit):
             yield from self._tell(known, event)
 
     def drain(self) -> Iterator[AuditRow]:
         """What was found since the last time on connections that go on: a file ends here, and another follows."""
         if self.hearing is not None:
-            for known, event in self.hearing.settle():
+            for known, event, _ in self.hearing.settle():
                 yield from self._tell(known, event)
         for each in self.judged.values():
             yield from _rows(each.watch, each.judge.drain())
@@ -234,7 +234,7 @@ class Listener:
     def finish(self) -> Iterator[AuditRow]:
         """What is left when no more comes of the connection that is heard."""
         if self.hearing is not None:
-            for known, event in self.hearing.finish():
+            for known, event, _ in self.hearing.finish():
                 yield from self._tell(known, event)
         self.hearing = None
 

@@ -1,6 +1,6 @@
 """One flow heard as its packets come, in bounded memory: it may be as long as a disk, and go on in the next file.
 
-Says what `zenoh_harness.files.captures.heard` says of the whole flow. Only the beginning is held back: until it can be told
+Says what `captures.heard` says of the whole flow. Only the beginning is held back: until it can be told
 what the flow is, and, where its beginning was not captured, where its batches begin. All of it can be pickled, which is how
 a flow that goes on is kept from one file to the next.
 """
@@ -25,13 +25,17 @@ HELD: Final = 64
 """Packets that are held back at most where the beginning of a flow is there, to see what it is."""
 HELD_MIDWAY: Final = 4096
 """The same where it is not there, and the first whole batch is looked for."""
+HELD_BYTES: Final = 8 * batch_starts.LOOKED_AT
+"""Bytes that are held back at most while that is looked for."""
 TELLING: Final = 16
 """Bytes of each side that tell what a connection is."""
 HANDSHAKE: Final = 5
 """Datagrams that are held back at least: what tells who listens may come a little later."""
 
-Told = tuple[Connection, Event | None]
-"""An event (in nanoseconds since 1970) of a connection; None: nothing more will come of it."""
+Told = tuple[Connection, Event | None, int]
+"""An event (in nanoseconds since 1970) of a connection, and the number of the last packet that it needed.
+
+None instead of the event: nothing more will come of the connection."""
 
 
 @dataclass(slots=True)
@@ -54,6 +58,8 @@ class Stream:
     known: Connection | None = None
     """The part that is being told; None until it is known how it begins."""
     waiting: list[Said] = field(default_factory=list)
+    size: int = 0
+    """Bytes of what is held, and then of what waits."""
     skip: dict[Side, int | None] = field(default_factory=dict)
 
     def is_another(self, unit: Unit) -> bool:
@@ -69,6 +75,15 @@ class Stream:
         """Both sides have ended it."""
         return len(self.closed) == len(Side)
 
+    @property
+    def oldest(self) -> int | None:
+        """The number of the oldest unit that may be told later; None if all is told that came."""
+        if self.flow is None:
+            return self.held[0].number if self.held else None
+        if self.waiting:
+            return self.waiting[0].known.number
+        return self.reading.latest if self.reading is not None and self.reading.is_waiting else None
+
     def feed(self, unit: Unit) -> Iterator[Told]:
         """What can be told now."""
         if unit.flags & (SYN | ACK) == SYN and self.opened is None:
@@ -77,6 +92,7 @@ class Stream:
             self.closed |= {unit.source, unit.target} if unit.flags & RST else {unit.source}
         if self.flow is None:
             self.held.append(unit)
+            self.size += len(unit.payload)
             if self._is_enough():
                 yield from self._decide()
         elif self.reading is not None:
@@ -97,10 +113,10 @@ class Stream:
             yield from self._decide()
 
     def _is_enough(self, least: int = LEAST) -> bool:
-        if len(self.held) < (least if self.opened is not None else HELD_MIDWAY):
-            return False
         if self.opened is None:
-            return True
+            return len(self.held) >= HELD_MIDWAY or self.size >= HELD_BYTES
+        if len(self.held) < least:
+            return False
         if len(self.held) >= HELD:
             return any(unit.payload for unit in self.held)
         said: Counter[str] = Counter()
@@ -114,7 +130,7 @@ class Stream:
         reading = Reassembly(flow)
         said = [each for unit in self.held for each in reading.feed(unit)]
         flow_type = flow_type_of(flow, said, self.ports)
-        self.flow, self.held, flow.units = flow, [], []
+        self.flow, self.held, flow.units, self.size = flow, [], [], 0
         if flow_type is not FlowType.ZENOH:
             self.counted[flow_type.value] += 1
             return
@@ -133,7 +149,9 @@ class Stream:
                 yield from self._tell(self.known, each)
             else:
                 self.waiting.append(each)
-                if (self.begun and not self.part) or len(self.waiting) >= HELD_MIDWAY:
+                self.size += len(each.data)
+                many = len(self.waiting) >= HELD_MIDWAY or self.size >= HELD_BYTES
+                if many or (self.begun and not self.part):
                     yield from self._begin_part()
 
     def _begin_part(self) -> Iterator[Told]:
@@ -146,7 +164,7 @@ class Stream:
         one, other = self.flow.initiator, self.flow.responder
         name = f"{one} > {other}" + (f" +{self.part}" if self.part else "")
         self.known = Connection(name, "tcp", Framing.STREAM, f"tcp/{one}", f"tcp/{other}", form)
-        waiting, self.waiting = self.waiting, []
+        waiting, self.waiting, self.size = self.waiting, [], 0
         for each in waiting:
             yield from self._tell(self.known, each)
 
@@ -154,7 +172,7 @@ class Stream:
         if self.waiting:
             yield from self._begin_part()
         if self.known is not None:
-            yield self.known, None
+            yield self.known, None, 0
         self.known = None
 
     def _tell(self, known: Connection, said: Said) -> Iterator[Told]:
@@ -166,7 +184,8 @@ class Stream:
             self.counted["bytes before the first whole batch"] += len(said.data) - len(data)
             if not data:
                 return
-        yield known, Event(said.known.time, known.name, said.sender, said.kind, data, said.unit.number)
+        event = Event(said.known.time, known.name, said.sender, said.kind, data, said.unit.number)
+        yield known, event, said.known.number
 
 
 @dataclass(slots=True)
@@ -190,6 +209,11 @@ class Datagrams:
         """And no end."""
         return False
 
+    @property
+    def oldest(self) -> int | None:
+        """The number of the oldest unit that may be told later; None if all is told that came."""
+        return self.held[0].number if self.held else None
+
     def feed(self, unit: Unit) -> Iterator[Told]:
         """What can be told now."""
         if self.decided:
@@ -205,7 +229,7 @@ class Datagrams:
         if not self.decided:
             yield from self._decide()
         if self.known is not None:
-            yield self.known, None
+            yield self.known, None, 0
 
     def settle(self) -> Iterator[Told]:
         """A file ends here: what looks like Zenoh's is taken for it, though few datagrams came."""
@@ -244,7 +268,8 @@ class Datagrams:
             self.counted["datagrams that came twice"] += 1
         else:
             side = Side.INITIATOR if f"udp/{unit.source}" == known.initiator else Side.RESPONDER
-            yield known, Event(unit.time, known.name, side, Happened.BYTES, unit.payload, unit.number)
+            event = Event(unit.time, known.name, side, Happened.BYTES, unit.payload, unit.number)
+            yield known, event, unit.number
 
 
 def begun_by(unit: Unit, ports: frozenset[int], counted: Counter[str]) -> Stream | Datagrams:

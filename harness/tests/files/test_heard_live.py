@@ -13,9 +13,9 @@ from zenoh_harness.files import capture_writer, conversations, pcap
 from zenoh_harness.files.captures import PORTS, heard
 from zenoh_harness.files.captures import units as units_of
 from zenoh_harness.files.flows import connections, flow_key
-from zenoh_reports.plain.live import begun_by
+from zenoh_harness.files.heard_live import begun_by
 
-RECORDINGS = sorted((Path(__file__).parents[2] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
+RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
 
 
 def as_it_is(packets, random):
@@ -57,9 +57,9 @@ def told(hearing, units, *, between=as_is):
         hearing = between(hearing)
         said += hearing.feed(unit)
     said += hearing.finish()
-    for connection, _ in said:
+    for connection, _, _ in said:
         known[connection.name] = connection
-    return known, [event for _, event in said if event is not None]
+    return known, [event for _, event, _ in said if event is not None]
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)

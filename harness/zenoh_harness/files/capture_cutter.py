@@ -1,0 +1,60 @@
+"""Cut connections out of a capture that was read: each as a conversation and as a capture of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from zenoh_conformance.reading.conversation import Conversation
+from zenoh_harness.files.capture_stream import CaptureStream
+from zenoh_harness.files.conversations import ConversationWriter
+from zenoh_harness.files.flows import FlowKey, flow_key
+from zenoh_harness.files.packets import IpFragment, Unit, opened
+from zenoh_harness.files.pcap import Capture, Packet, PacketWriter
+
+
+def cut_connections(capture: CaptureStream, outs: Mapping[str, Path]) -> None:
+    """Write the packets of each connection to its file, and its conversation beside it with the suffix `.jsonl`.
+
+    The capture is read twice more, and no connection is held in memory. Raises OSError, and FileFault if it is gone.
+    """
+    if outs:
+        _cut_conversations(capture, outs)
+        _cut_packets(capture, outs)
+
+
+def _cut_conversations(capture: CaptureStream, outs: Mapping[str, Path]) -> None:
+    about = {"capture": capture.path.name}
+    with ExitStack() as files:
+        writers = {}
+        for name, out in outs.items():
+            known = Conversation({name: capture.connections[name]}, about=about)
+            writers[name] = files.enter_context(ConversationWriter(out.with_suffix(".jsonl"), known))
+        for event in CaptureStream(capture.path, capture.ports):
+            if event.connection in writers:
+                writers[event.connection].event(event)
+
+
+def _cut_packets(capture: CaptureStream, outs: Mapping[str, Path]) -> None:
+    with ExitStack() as files:
+        by_key: dict[FlowKey, list[tuple[str, PacketWriter]]] = {}
+        for name, out in outs.items():
+            writer = files.enter_context(PacketWriter(out))
+            by_key.setdefault(capture.spans[name].key, []).append((name, writer))
+        for packet in Capture(capture.path):
+            place = _place(packet, capture)
+            if place is None:
+                continue
+            key, number = place
+            for name, writer in by_key.get(key, ()):
+                if capture.spans[name].has(key, number):
+                    writer.packet(packet)
+
+
+def _place(packet: Packet, capture: CaptureStream) -> tuple[FlowKey, int] | None:
+    """Return the flow key of a packet, and the number of the segment or datagram in it; None if it is of no flow."""
+    found = opened(packet)
+    if isinstance(found, IpFragment):
+        return capture.fragments.get(packet.number)
+    return (flow_key(found), packet.number) if isinstance(found, Unit) else None
