@@ -5,7 +5,8 @@ from dataclasses import fields, replace
 import pytest
 
 from zenoh_conformance.judging.engine import judge
-from zenoh_conformance.laws.forwarding import FORWARDED, MOST
+from zenoh_conformance.laws.forwarding import FORWARDED
+from zenoh_conformance.laws.origins import MOST
 from zenoh_conformance.laws.receivers import SENTENCES
 from zenoh_conformance.messages import (
     Declare,

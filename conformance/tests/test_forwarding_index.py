@@ -9,7 +9,8 @@ import pytest
 
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.laws import forwarding
-from zenoh_conformance.laws.forwarding import FORWARDED, Origins, differing, is_equal
+from zenoh_conformance.laws.forwarding import FORWARDED
+from zenoh_conformance.laws.origins import OBJECTS, Origins, differing, is_equal
 from zenoh_conformance.messages import Del, Err, Frame, Push, Put, PutAttachment, Query, Reply, Request, Response, sane
 from zenoh_conformance.messages.network import QoS, TimestampExt
 from zenoh_conformance.primitives import Encoding, Timestamp, WireExpr, ZenohID
@@ -103,7 +104,7 @@ def held(node):
 
 
 def test_what_is_remembered_of_all_nodes_has_a_bound(monkeypatch):
-    monkeypatch.setattr(forwarding, "MOST_HELD", 40 * forwarding.OBJECTS)
+    monkeypatch.setattr(forwarding, "MOST_HELD", 40 * OBJECTS)
     kept, remember = [], forwarding.Forwarding.remember
 
     def watched(self, *arguments):
@@ -116,4 +117,4 @@ def test_what_is_remembered_of_all_nodes_has_a_bound(monkeypatch):
     nodes = kept[-1].nodes.values()
     assert all(node.held == held(node) for node in nodes)
     assert 0 < sum(node.held for node in nodes) <= forwarding.MOST_HELD
-    assert kept[-1].count * forwarding.OBJECTS > 2 * forwarding.MOST_HELD
+    assert kept[-1].count * OBJECTS > 2 * forwarding.MOST_HELD

@@ -49,9 +49,16 @@ class Seen:
     """That of its event: laws ask for it several times for each message."""
 
     def __init__(
-        self, event: Event, kind: str, message: Any, path: str, raw: bytes = b"", diagnostics: tuple[Diagnostic, ...] = (),
-        around: tuple[Any, ...] = (), channel: tuple[bool, int] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        event: Event,
+        kind: str,
+        message: Any,
+        path: str,
+        raw: bytes = b"",
+        diagnostics: tuple[Diagnostic, ...] = (),
+        around: tuple[Any, ...] = (),
+        channel: tuple[bool, int] | None = None,
+    ) -> None:
         self.event = event
         self.kind = kind
         self.message = message

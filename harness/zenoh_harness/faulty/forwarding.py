@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from typing import Any, Final
 
-from zenoh_conformance.laws.forwarding import chain_of
+from zenoh_conformance.laws.origins import chain_of
 from zenoh_conformance.messages import Del, Err, Put, QueryBody, Reply, ResponderId, SourceInfo
 from zenoh_conformance.primitives import Encoding, Timestamp, WireExpr, ZenohID
 from zenoh_conformance.tables.forwarding import ATTACHMENTS, DEFAULTS, EXTENSIONS, KEY, KIND, ROWS, Fate, Row, reader

@@ -41,14 +41,14 @@ def _cut_packets(capture: CaptureStream, outs: Mapping[str, Path]) -> None:
         by_key: dict[FlowKey, list[tuple[str, PacketWriter]]] = {}
         for name, out in outs.items():
             writer = files.enter_context(PacketWriter(out))
-            by_key.setdefault(capture.spans[name].key, []).append((name, writer))
+            by_key.setdefault(capture.ranges[name].key, []).append((name, writer))
         for packet in Capture(capture.path):
             place = _place(packet, capture)
             if place is None:
                 continue
             key, number = place
             for name, writer in by_key.get(key, ()):
-                if capture.spans[name].has(key, number):
+                if capture.ranges[name].has(key, number):
                     writer.packet(packet)
 
 

@@ -32,7 +32,7 @@ MOST_FLOWS: Final = 1 << 14
 
 
 @dataclass(slots=True)
-class Span:
+class PacketRange:
     """The packets of a connection: those of its flow key, from one number to another."""
 
     key: FlowKey
@@ -49,7 +49,7 @@ class _Heard:
     """A flow that is being heard."""
 
     hearing: Stream | Datagrams
-    span: Span
+    range: PacketRange
     latest: int
     """The number of its last packet."""
     names: dict[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class CaptureStream:
         """Zenoh ports besides `PORTS`."""
         self.connections: dict[str, Connection] = {}
         """The connections so far, by name."""
-        self.spans: dict[str, Span] = {}
+        self.ranges: dict[str, PacketRange] = {}
         """Connection to its packets, including pure acknowledgements."""
         self.counted: Counter[str] = Counter()
         """Description to count: packets that are not part of any connection, and faults of the capture."""
@@ -120,7 +120,7 @@ class CaptureStream:
             heard = None
         if heard is None:
             first = min(unit.packets, default=unit.number)
-            heard = self._flows[key] = _Heard(begun_by(unit, self._ports, self.counted), Span(key, first), first)
+            heard = self._flows[key] = _Heard(begun_by(unit, self._ports, self.counted), PacketRange(key, first), first)
             if len(self._flows) > MOST_FLOWS:
                 self._end(next(iter(self._flows)))
         heard.latest = unit.number
@@ -143,7 +143,7 @@ class CaptureStream:
                 name += "'"
             heard.names[known.name] = name
             self.connections[name] = replace(known, name=name)
-            self.spans[name] = heard.span
+            self.ranges[name] = heard.range
         if event is not None:
             event.connection = name
             self._pending.append((order, event))
@@ -151,7 +151,7 @@ class CaptureStream:
 
     def _end(self, key: FlowKey) -> None:
         heard = self._flows.pop(key)
-        heard.span.last = heard.latest
+        heard.range.last = heard.latest
         for told in heard.hearing.finish():
             self._tell(heard, told)
         self._blocking.pop(key, None)
@@ -179,9 +179,9 @@ class CaptureStream:
             self._pending = []
         for order, event in due:
             self._size -= len(event.data)
-            yield self._timed(order, event)
+            yield self._set_time(order, event)
 
-    def _timed(self, order: int, event: Event) -> Event:
+    def _set_time(self, order: int, event: Event) -> Event:
         """Set the time in seconds. The times of a connection never decrease, nor do those of the whole, but for what comes late."""
         time = int(event.time)
         if self._began is None:

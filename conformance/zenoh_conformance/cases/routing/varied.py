@@ -15,7 +15,8 @@ from zenoh_conformance.cases.case import case
 from zenoh_conformance.cases.establishing import takes
 from zenoh_conformance.cases.interest.telling import tells_who_asks_nothing
 from zenoh_conformance.judging.variation import Variation
-from zenoh_conformance.laws.forwarding import Hop, differing, expectation, origin_of
+from zenoh_conformance.laws.forwarding import expectation
+from zenoh_conformance.laws.origins import Hop, differing, origin_of
 from zenoh_conformance.messages import (
     Declare,
     Del,

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import Verdict
-from zenoh_conformance.laws.forwarding import chain_of
+from zenoh_conformance.laws.origins import chain_of
 from zenoh_conformance.messages import CloseReason
 from zenoh_conformance.primitives import Timestamp, keyexpr
 from zenoh_conformance.reading.kinds import reason_name
