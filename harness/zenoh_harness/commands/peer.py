@@ -14,10 +14,12 @@ from types import FrameType
 import click
 
 from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.conversation import Framing
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.links.datagrams import MTU
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES, config_of
@@ -80,9 +82,10 @@ def command(
         )
     if fault is not None and variant is not None:
         raise UsageError("--fault and --variant exclude each other", step="options")
-    server = Server(node_of(kind_of(fault, variant), profile, zid, initiator=connect is not None))
-    _stop_on_signals(server)
     locator = Locator.parse(listen or connect or "")
+    largest = MTU if locator.framing is Framing.DATAGRAM else sane.DEFAULT_BATCH
+    server = Server(node_of(kind_of(fault, variant), profile, zid, initiator=connect is not None, largest=largest))
+    _stop_on_signals(server)
     if listen is not None:
         where = str(server.listen_at(locator))
         click.echo(json.dumps({"listening": where}) if shell.as_json else f"listening at {where}")
@@ -105,11 +108,20 @@ def kind_of(fault: str | None, variant: str | None) -> type[Reference]:
     return conforming[variant].node if variant is not None else Reference
 
 
-def node_of(kind: type[Reference], profile: str, zid: str | None, *, initiator: bool) -> Reference:
-    """Return a node of that class in a profile. Raises UsageError if the reference does not have the profile."""
+def node_of(
+    kind: type[Reference], profile: str, zid: str | None, *, initiator: bool, largest: int = sane.DEFAULT_BATCH
+) -> Reference:
+    """Return a node of that class in a profile; `largest` is the largest batch of its link.
+
+    Raises UsageError if the reference does not have the profile.
+    """
     if profile not in CHANGES:
         raise unknown("profile of the reference", profile, CHANGES, step="--profile")
-    changes: dict[str, object] = {**({"whatami": sane.CLIENT} if initiator else {}), **kind.settings}
+    changes: dict[str, object] = {
+        "batch_size": largest,
+        **({"whatami": sane.CLIENT} if initiator else {}),
+        **kind.settings,
+    }
     if kind.habits.new_zid:
         changes["zid"] = secrets.token_bytes(8)
     elif zid is not None and "zid" not in changes:

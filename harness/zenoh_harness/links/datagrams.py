@@ -20,6 +20,10 @@ RECEIVE_BUFFER: Final = 1 << 23
 """The bytes that may wait for us: what comes while the buffer is full is lost."""
 
 
+MTU: Final = 65487
+"""The largest batch over UDP, as zenoh-rust has it: a datagram of IPv4 has 65507 bytes at most."""
+
+
 class DatagramLink(StreamLink):
     """A link over a connected UDP socket."""
 
@@ -29,7 +33,7 @@ class DatagramLink(StreamLink):
         """`first`: the datagram with which the peer opened the link."""
         super().__init__(sock, locator, ours=ours)
         self._first = first
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)  # the kernel grants what its limit permits
+        widen(sock)
 
     def send(self, data: bytes, deadline: Deadline) -> int:
         """Send one datagram. Raises CannotGoOn for one that is larger than the link carries."""
@@ -75,6 +79,11 @@ class DatagramLink(StreamLink):
                 return
 
 
+def widen(sock: socket.socket) -> None:
+    """Ask for a large receive buffer; the kernel grants what its limit permits."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+
+
 class Accepted(NamedTuple):
     """A datagram link that was accepted."""
 
@@ -103,6 +112,7 @@ class DatagramDoor:
             sock = socket.socket(self._sock.family, socket.SOCK_DGRAM)
             try:
                 sock.setblocking(False)
+                widen(sock)
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 sock.bind(self._sock.getsockname())
                 sock.connect(address)
