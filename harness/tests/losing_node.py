@@ -5,6 +5,7 @@ Of the queries that come first in a session, as in the segment of our OPEN, it l
 
 import sys
 
+from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.serve import Server
 
@@ -32,7 +33,7 @@ class Losing(Reference):
 server = Server(Losing(Config()))
 address = "127.0.0.1", int(sys.argv[1])
 if COMES:
-    server.serve(address)
+    server.serve(Locator.tcp(*address))
 else:
     server.listen(*address)
     server.serve()
