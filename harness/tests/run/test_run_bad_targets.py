@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_run(option, run, tmp_p
 def test_a_port_that_is_taken_is_told(capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert cli.invoke(["peer", "--listen", f"tcp/127.0.0.1:{taken.getsockname()[1]}"]) == 3
-    assert "cannot listen on" in capsys.readouterr().err
+    assert "cannot listen at" in capsys.readouterr().err
 
 
 def test_one_that_changes_its_habits_is_slow_and_no_more(tmp_path):
