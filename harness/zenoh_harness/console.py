@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -164,6 +165,36 @@ class Verbs(click.Group):
 
 
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+
+
+class Uri(str):
+    """The address of a file or folder in one of Hadoop's file systems, such as `s3a://bucket/nightly`."""
+
+    __slots__ = ()
+
+
+class Place(click.Path):
+    """A path, or a URI; `file:` is a path."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a Uri for what begins with a scheme, else what `click.Path` returns."""
+        if isinstance(value, str) and re.match(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/", value):
+            return Uri(value)
+        return super().convert(re.sub(r"^file:(//(?=/))?", "", value) if isinstance(value, str) else value, param, ctx)
+
+
+def spark_options(function: Command) -> Command:
+    """Add `--master` and `--conf`, which Spark reads."""
+    for decorate in (
+        click.option(
+            "--conf", "conf", metavar="KEY=VALUE", multiple=True, help="A setting for Spark, as of spark-submit; repeatable."
+        ),
+        click.option(
+            "--master", metavar="URL", help="Spark master: local[*], spark://.., sc://.., yarn, k8s://..; implies --spark."
+        ),
+    ):
+        function = decorate(function)
+    return function
 
 
 def out_option(default: Path | str, text: str = "Folder for the results.") -> Callable[[Command], Command]:

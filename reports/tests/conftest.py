@@ -46,7 +46,7 @@ def spark() -> Iterator[SparkSession]:
     before = os.environ.get("JDK_JAVA_OPTIONS")
     os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # Java's own compiler has little to gain either
     try:
-        with session("test", "local[2]", SMALL) as found:
+        with session("test", "local[2]", SMALL, quiet=True) as found:
             yield found
     finally:
         os.environ.pop("JDK_JAVA_OPTIONS")

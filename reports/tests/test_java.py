@@ -5,12 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_reports.java import OLDEST_JAVA, java_home, java_version, write_wrapper
-from zenoh_reports.spark import kind_of, session
+from zenoh_reports.spark import session, settings_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def test_the_wrapped_java_drops_what_it_lacks(tmp_path: Path) -> None:
@@ -66,10 +70,36 @@ def test_without_any_java_it_says_what_it_found_and_what_to_do(tmp_path: Path, m
     assert "Java 11" in str(text.value) and "install" in str(text.value)
 
 
-@pytest.mark.parametrize("wrong", ["yarn", "spark://", "spark://host", "local[x]", "sc://", "tcp/127.0.0.1:1"])
-def test_what_names_no_engine_is_a_usage_error(wrong: str) -> None:
-    with pytest.raises(UsageError, match="names no engine"):
-        kind_of(wrong)
+@pytest.mark.parametrize(
+    ("master", "kind", "address"),
+    [
+        ("local[2,4]", "local", ("", 0)),
+        ("local-cluster[2,1,1024]", "local-cluster", ("", 0)),
+        ("yarn", "yarn", ("", 0)),
+        ("k8s://https://cluster:6443", "k8s", ("", 0)),
+        ("spark://[::1]:7077", "spark", ("::1", 7077)),
+        ("spark://a:7077,b:7077", "spark", ("", 0)),
+        ("sc://127.0.0.1:15002/;token=x", "sc", ("127.0.0.1", 15002)),
+    ],
+)
+def test_a_master_is_read_by_spark_and_only_looked_at_here(master: str, kind: str, address: tuple[str, int]) -> None:
+    from zenoh_reports import spark
+
+    assert (spark.kind_of(master), spark._address(master)) == (kind, address)
+    assert kind in spark.LOCAL_KINDS or "spark.local.dir" not in spark._driver(kind, Path(), "", quiet=True)
+
+
+def test_a_setting_is_a_key_and_a_value() -> None:
+    assert settings_of(["spark.a=1", "spark.b=x=y"]) == {"spark.a": "1", "spark.b": "x=y"}
+    with pytest.raises(UsageError, match="'spark.a' is no setting"):
+        settings_of(["spark.a"])
+
+
+@pytest.mark.needs("java", "spark")
+def test_a_session_that_is_there_is_taken_and_stays(spark: SparkSession) -> None:
+    with session() as taken:
+        assert taken is spark
+    assert spark.range(1).count() == 1
 
 
 @pytest.mark.needs("spark")

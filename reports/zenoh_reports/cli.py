@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("results", nargs=-1, type=PLACE)
 @out_option("site", "Folder for the site.")
 @click.option(
     "--since",
@@ -35,14 +35,13 @@ if TYPE_CHECKING:
 @click.option("--parquet", is_flag=True, help="Also write the tables as Parquet.")
 @click.option("--force", is_flag=True, help="Write into a folder that contains other files; they stay.")
 @click.option("--spark", "with_spark", is_flag=True, help="Also keep tables of all results and campaigns, with Spark.")
-@click.option(
-    "--master", metavar="URL", help="Spark master: local[*], spark://HOST:PORT or sc://HOST:PORT; implies --spark."
-)
-@click.option("--tables", default=Path("tables"), show_default=True, type=FOLDER, help="Folder for the kept tables.")
+@spark_options
+@click.option("--tables", default="tables", show_default=True, metavar="FOLDER|URI", help="Folder for the kept tables.")
+@click.option("--compact", is_flag=True, help="Merge the commits of the kept tables, with or without new RESULTS.")
 @shell_options()
 def command(
     shell: Shell,
-    results: Sequence[Path],
+    results: Sequence[Path | Uri],
     out: Path,
     since: Path | None,
     check: bool,
@@ -53,7 +52,9 @@ def command(
     force: bool,
     with_spark: bool,
     master: str | None,
-    tables: Path,
+    conf: Sequence[str],
+    tables: str,
+    compact: bool,
 ) -> None:
     """Build a static site from results.
 

@@ -1,8 +1,11 @@
-"""Opens a Spark session on this machine, a standalone cluster, or a Connect server; the jobs are the same.
+"""Opens a Spark session on whatever engine Spark knows; the jobs are the same.
 
-local[*]             this machine, nothing to set up
-spark://HOST:PORT    a standalone cluster; our packages are shipped to its workers
-sc://HOST:PORT       a Spark Connect server; our packages are shipped to it
+local[*]                    this machine, nothing to set up
+spark://HOST:PORT           a standalone cluster
+sc://HOST:PORT              a Spark Connect server
+yarn, k8s://.., local-cluster[..]    and what else Spark takes: it is handed over as it is
+
+Our packages are shipped to workers that are not this process.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
-FORMS = "local[*], local[N], spark://HOST:PORT or sc://HOST:PORT"
+CONNECT, STANDALONE = "sc", "spark"
+LOCAL_KINDS = ("local", "local-cluster")
 STEP = "start Spark"
 NEEDED = ("pyspark", "pyarrow", "pandas")
 NEEDED_BY_CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
@@ -51,37 +55,57 @@ stands twice in one query is read with the filters of one of its places.
 
 @contextmanager
 def session(
-    name: str = "zenoh-reports", master: str = LOCAL, settings: Mapping[str, str] | None = None, *, ship: bool = True
-) -> Iterator[SparkSession]:
-    """A session on the engine that `master` names, ended at the end; `settings` go over ours.
+    name: str = "zenoh-reports", master: str | None = None, settings: Mapping[str, str] | None = None, *, ship: bool = True,
+    quiet: bool = False,
+) -> Iterator[SparkSession]:  # fmt: skip
+    """A session on the engine that `master` names, which Spark reads and we do not; `settings` go over ours.
 
-    `ship`: what the pipeline needs of our packages goes to the workers. It would hide the whole of them where they are installed.
-    Raises UsageError for a master that is none, CannotGoOn without pyspark, Java, a server that listens, or a worker.
+    Without `master` it is the session that is there already (`spark-submit`, a notebook), which stays, else one on all cores of this
+    machine. `ship`: what the pipeline needs of our
+    packages goes to the workers. It would hide the whole of them where they are installed. `quiet`: a Java machine that this starts on this
+    machine writes no log, for a command that says itself what went wrong; whoever has one running keeps its log.
+    Raises CannotGoOn for a master that Spark refuses, without pyspark, Java, a server that listens, or a worker.
     """
-    kind = kind_of(master)
+    kind = kind_of(master or LOCAL)
     _check_packages(kind)
+    if master is None and (running := _running()) is not None:
+        with tempfile.TemporaryDirectory(prefix="zreports-") as scratch:
+            _settle(running, settings or {})
+            if ship:
+                _ship(running, Path(scratch))
+            yield running
+        return
+    master = master or LOCAL
     with tempfile.TemporaryDirectory(prefix="zreports-") as scratch:
-        make = _connect if kind == "sc" else _classic
-        spark = make(name, master, dict(settings or {}), Path(scratch))
+        if kind == CONNECT:
+            spark = _connect(name, master, dict(settings or {}))
+        else:
+            spark = _classic(name, master, dict(settings or {}), Path(scratch), quiet=quiet)
         try:
             if ship:
-                _ship(spark, kind, Path(scratch))
+                _ship(spark, Path(scratch))
             yield spark
         finally:
             spark.stop()
 
 
 def kind_of(master: str) -> str:
-    """Return `local`, `spark` or `sc`. Raises UsageError for another master."""
-    found = re.fullmatch(r"(local)(\[(\*|\d+)\])?|(spark|sc)://[^/:]+:\d+.*", master)
-    if found is None:
-        raise UsageError(f"{master!r} names no engine", step="--master", hint=f"write {FORMS}")
-    return found[1] or found[4]
+    """Return what stands before the first colon or bracket: `local`, `spark`, `sc`, `yarn`, `k8s`, ..."""
+    return re.split(r"[:\[]", master, maxsplit=1)[0]
+
+
+def _running() -> SparkSession | None:
+    """The session that somebody else opened in this process; what `spark-submit` starts counts as one."""
+    from pyspark.sql import SparkSession
+
+    if "PYSPARK_GATEWAY_PORT" in os.environ and SparkSession.getActiveSession() is None:
+        return SparkSession.builder.getOrCreate()
+    return SparkSession.getActiveSession()
 
 
 def _check_packages(kind: str) -> None:
     """Raise CannotGoOn if a package that the engine needs is not installed."""
-    extras = {"spark": NEEDED, **({"connect": NEEDED_BY_CONNECT} if kind == "sc" else {})}
+    extras = {"spark": NEEDED, **({"connect": NEEDED_BY_CONNECT} if kind == CONNECT else {})}
     for extra, names in extras.items():
         for name in names:
             try:
@@ -91,12 +115,13 @@ def _check_packages(kind: str) -> None:
                 raise CannotGoOn(f"{missing.name} is not installed", step=STEP, hint=hint) from missing
 
 
-def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) -> SparkSession:
-    host = "127.0.0.1" if kind_of(master) == "local" or is_loopback(_address(master)[0]) else ""
-    if kind_of(master) == "spark":
+def _classic(name: str, master: str, settings: dict[str, str], scratch: Path, *, quiet: bool) -> SparkSession:
+    host = "127.0.0.1" if kind_of(master) in LOCAL_KINDS or is_loopback(_address(master)[0]) else ""
+    if kind_of(master) == STANDALONE:
         _listens(master)
     os.environ["JAVA_HOME"] = str(java_home(scratch))
-    os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if host:
         os.environ["SPARK_LOCAL_IP"] = host
     from py4j.protocol import Py4JError
@@ -104,36 +129,48 @@ def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) ->
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(name)
-    for key, value in {**_driver(scratch, host), **COMMON, **settings}.items():
+    for key, value in {**_driver(kind_of(master), scratch, host, quiet=quiet), **COMMON, **settings}.items():
         builder = builder.config(key, value)
     try:
         spark = builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as why:
         raise CannotGoOn(f"no session with {master}", step=STEP, seen=str(why).splitlines()[:3]) from why
-    if kind_of(master) == "spark":
+    if kind_of(master) == STANDALONE:
         _await_executor(spark, master)
     return spark
 
 
-def _ship(spark: SparkSession, kind: str, scratch: Path) -> None:
+def _settle(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """Give a session that is there already those of the settings that it can still take."""
+    for key, value in {**COMMON, **settings}.items():
+        if spark.conf.isModifiable(key):
+            spark.conf.set(key, value)
+
+
+def is_connected(spark: SparkSession) -> bool:
+    """Whether the session is one of a Connect server: there is no Java machine in this process."""
+    return not hasattr(spark, "_jsc")
+
+
+def _ship(spark: SparkSession, scratch: Path) -> None:
     """Send our packages to remote workers. Raises CannotGoOn if the archive cannot be written."""
     try:
-        if kind == "spark":
-            spark.sparkContext.addPyFile(str(archive(scratch)))
-        elif kind == "sc":
+        if is_connected(spark):
             spark.addArtifacts(str(archive(scratch)), pyfile=True)
+        elif kind_of(spark.sparkContext.master) != "local":
+            spark.sparkContext.addPyFile(str(archive(scratch)))
     except OSError as why:
         raise CannotGoOn("our packages cannot be sent to the workers", step=STEP, seen=str(why)) from why
 
 
-def _driver(scratch: Path, host: str) -> dict[str, str]:
-    """Return the settings of the driver: quiet, on the loopback interface if possible, temporary files in one folder."""
-    options = {
-        "derby.system.home": str(scratch),
-        "java.io.tmpdir": str(scratch),
-        "log4j2.configurationFile": _quiet(scratch).as_uri(),
-    }
+def _driver(kind: str, scratch: Path, host: str, *, quiet: bool) -> dict[str, str]:
+    """Return the settings of the driver. Only on this machine they say more than its address: a cluster has its own."""
     bound = {"spark.driver.bindAddress": host, "spark.driver.host": host} if host else {}
+    if kind not in LOCAL_KINDS:
+        return bound
+    options = {"derby.system.home": str(scratch), "java.io.tmpdir": str(scratch)}
+    if quiet:
+        options["log4j2.configurationFile"] = _quiet(scratch).as_uri()
     return {
         **bound,
         "spark.ui.enabled": "false",
@@ -145,7 +182,7 @@ def _driver(scratch: Path, host: str) -> dict[str, str]:
     }
 
 
-def _connect(name: str, master: str, settings: dict[str, str], scratch: Path) -> SparkSession:
+def _connect(name: str, master: str, settings: dict[str, str]) -> SparkSession:
     _listens(master)
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -160,17 +197,20 @@ def _connect(name: str, master: str, settings: dict[str, str], scratch: Path) ->
 
 
 def _address(master: str) -> tuple[str, int]:
-    found = re.match(r"\w+://([^/:]+):(\d+)", master)
-    return (found[1], int(found[2])) if found else ("127.0.0.1", 0)
+    """The first host and port of a URL, or no host; several masters of a standalone cluster are separated by commas."""
+    found = re.match(r"\w+://(\[[^\]]*\]|[^/:,]*):(\d+)", master)
+    return (found[1].strip("[]"), int(found[2])) if found else ("", 0)
 
 
 def is_loopback(host: str) -> bool:
     """Whether the address is of the loopback interface."""
-    return host == "localhost" or host.startswith("127.")
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _listens(master: str) -> None:
-    """Raise CannotGoOn at once if nothing listens there; Spark itself would try for minutes."""
+    """Raise CannotGoOn at once if nothing listens there; Spark itself would try for minutes. Of several masters Spark finds the one."""
+    if "," in master or not _address(master)[1]:
+        return
     try:
         socket.create_connection(_address(master), timeout=10).close()
     except OSError as why:
@@ -200,3 +240,14 @@ def _quiet(scratch: Path) -> Path:
         "appender.stderr.layout.type = PatternLayout\nappender.stderr.layout.pattern = %p %c{1}: %m%n\n"
     )
     return file
+
+
+def settings_of(options: Iterable[str]) -> dict[str, str]:
+    """Return the settings of options `KEY=VALUE`. Raises UsageError for one that is none."""
+    found = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not key or not equals:
+            raise UsageError(f"{option!r} is no setting", step="--conf", hint="write spark.KEY=VALUE")
+        found[key] = value
+    return found

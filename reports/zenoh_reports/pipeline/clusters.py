@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
-from zenoh_reports.plain.clusters import BAD, ClusterRow, SaidRow, joined
+from zenoh_reports.plain.clusters import BAD, ClusterRow, SaidRow, SignatureRow, joined
 
 from .judgements import content_id, shaped
 from .types import batches, schema
@@ -24,22 +24,38 @@ def shape(cause: Column) -> Column:
 
 def of_judgements(judgements: DataFrame) -> DataFrame:
     """The bad judgements, clustered."""
-    bad = judgements.where(F.col("verdict").isin(*BAD)).withColumn("group", F.col("verdict"))
-    return clusters(shaped(bad.withColumn("where", F.concat_ws(" ", "kind", "target", "version")), SaidRow))
+    return clusters(bad(judgements))
+
+
+def bad(judgements: DataFrame) -> DataFrame:
+    """The bad judgements, as they are clustered."""
+    found = judgements.where(F.col("verdict").isin(*BAD)).withColumn("group", F.col("verdict"))
+    return shaped(found.withColumn("where", F.concat_ws(" ", "kind", "target", "version")), SaidRow)
 
 
 def clusters(said: DataFrame) -> DataFrame:
     """One row a signature, with the cluster that it belongs to. The signatures, not the findings, are brought into one task."""
+    return of_signatures(signatures(said))
+
+
+def signatures(said: DataFrame) -> DataFrame:
+    """Exact signatures by place: what clusters of many targets are made of."""
     signed = said.withColumn("shape", shape(F.col("cause"))).withColumn(
         "signature", content_id(F.col("group"), F.col("shape"))
     )
-    exact = signed.groupBy("signature").agg(
-        F.min("group").alias("group"),
-        F.min("shape").alias("shape"),
-        F.count("*").alias("findings"),
-        F.count_distinct("where").alias("places"),
+    found = signed.groupBy("signature", "where").agg(
+        F.min("group").alias("group"), F.min("shape").alias("shape"), F.count("*").alias("findings"),
         F.min("id").alias("example"),
-    )
+    )  # fmt: skip
+    return shaped(found, SignatureRow)
+
+
+def of_signatures(signatures: DataFrame) -> DataFrame:
+    """Clusters of exact signatures of all places."""
+    exact = signatures.groupBy("signature").agg(
+        F.min("group").alias("group"), F.min("shape").alias("shape"), F.sum("findings").alias("findings"),
+        F.count_distinct("where").alias("places"), F.min("example").alias("example"),
+    )  # fmt: skip
     return (
         shaped(exact.withColumn("cluster", F.lit("")), ClusterRow)
         .repartition(1)

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
-from zenoh_conformance.spec.requirement import requirements
-from zenoh_reports.plain.clusters import ClusterRow
-from zenoh_reports.plain.history import FlakeRow, TurnRow
-from zenoh_reports.plain.judgements import JudgementRow, MatrixRow, RunRow
+from zenoh_reports.plain.judgements import RunRow
 from zenoh_reports.plain.results import FaultRow
 
-from . import clusters, history, judgements
-from .store import Kept, Store, told
+from . import judgements
+from .commits import REPLACES, RUN, CommitRow, Log, better, new_commit
+from .derive import CLUSTERS, FLAKES, HISTORY, JUDGEMENTS, MATRIX, derive, read
+from .judgements import shaped
+from .store import Kept, Store, location, told
 
-RUNS: Final = Kept("runs", RunRow, ("day",))
-JUDGEMENTS: Final = Kept("judgements", JudgementRow, ("day",), ("id",))
-FAULTS: Final = Kept("results_faults", FaultRow, ("day",))
-MATRIX: Final = Kept("matrix", MatrixRow)
-HISTORY: Final = Kept("history", TurnRow)
-FLAKES: Final = Kept("flakes", FlakeRow)
-CLUSTERS: Final = Kept("judgement_clusters", ClusterRow)
+RUNS: Final = Kept("runs", RunRow)
+FAULTS: Final = Kept("results_faults", FaultRow)
+OF_RUNS: Final = (RUNS, JUDGEMENTS, FAULTS)
+DERIVED: Final = (MATRIX, HISTORY, FLAKES, CLUSTERS)
+ENDED: Final = 1 << 40
+"""What a footer adds to the version of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Made:
     judgements: int
     faults: int
     """Lines that were left out, named in the table `results_faults`."""
-    folder: Path
+    folder: str
 
     def __str__(self) -> str:
         left = f", {self.faults} lines left out (table results_faults)" if self.faults else ""
@@ -43,39 +43,68 @@ class Made:
 
 
 def keep_results(spark: SparkSession, files: Sequence[str], store: Store) -> None:
-    """Read results files, each once, into the kept tables. Raises CannotGoOn."""
+    """Read results files into the kept tables; a run that they have as whole already is left out. Raises CannotGoOn."""
     lines = judgements.results(spark, files).cache()
+    commit = new_commit()
     try:
-        # each file has a line that is no judgement; of those there are few
-        found = lines.where("type != 'judgement'").select("day", "run").distinct().collect()
-        runs = [(row.day, row.run) for row in found]
-        store.replace(judgements.runs(lines), RUNS, runs)
-        store.replace(judgements.said(lines), JUDGEMENTS, runs)
-        store.replace(lines.where("type = 'fault'"), FAULTS, runs)
+        with told("read the results"):
+            found = _runs(lines, commit)
+        fresh = {row.name for row in better(store.log(spark), [row for row, _ in found])}
+        wanted = [(row.name, file) for row, file in found if row.name in fresh]
+        if not wanted:
+            return
+        once = spark.createDataFrame(wanted, "run string, file string")
+        rows = lines.join(F.broadcast(once), on=["run", "file"], how="left_semi")
+        store.append(judgements.runs(rows).coalesce(1), RUNS, commit)
+        store.append(judgements.said(rows), JUDGEMENTS, commit)
+        store.append(shaped(rows.where("type = 'fault'"), FaultRow).coalesce(1), FAULTS, commit)
+        store.commit(spark, [row for row, _ in found if row.name in fresh])
     finally:
         lines.unpersist()
 
 
-def derive(spark: SparkSession, store: Store) -> None:
-    """Make anew what follows from all kept judgements. Raises CannotGoOn."""
-    judged = store.get(spark, JUDGEMENTS)
-    needed = judgements.requirement_rows(spark, requirements().values())
-    newest = judgements.newest(judged)
-    store.put(judgements.matrix(newest, needed).orderBy("page", "requirement", "target", "version_order"), MATRIX)
-    store.put(history.history(judged), HISTORY)
-    store.put(history.flakes(judged), FLAKES)
-    store.put(clusters.of_judgements(newest), CLUSTERS)
+def _runs(lines: DataFrame, commit: str) -> list[tuple[CommitRow, str]]:
+    """Each run once with the file that has the most of it: a copy counts once."""
+    ended = F.max((F.col("type") == "footer").cast("long")) * F.lit(ENDED)
+    counts = (F.count_if(F.col("type") == kind).alias(kind) for kind in ("judgement", "fault"))
+    every = lines.groupBy("run", "file").agg(F.max("day").alias("day"), (ended + F.max("line")).alias("version"), *counts)
+    best: dict[str, tuple[CommitRow, str]] = {}
+    for row in sorted(every.collect(), key=lambda row: (-row.version, row.file)):
+        best.setdefault(row.run, (CommitRow(commit, RUN, row.run, row.day, row.version, row.judgement, row.fault), row.file))
+    return list(best.values())
+
+
+def compact(spark: SparkSession, store: Store) -> int:
+    """Write the rows of all commits as one commit, and the derived tables anew; how many commits it replaces. Raises CannotGoOn."""
+    log = store.log(spark)
+    if len(log.live) > 1:
+        commit = new_commit()
+        for kept in OF_RUNS:
+            rows = store.rows(spark, kept, log, log.live)
+            store.append(rows.repartitionByRange("day", "run").sortWithinPartitions("day", "run"), kept, commit)
+        replaced = [CommitRow(commit, REPLACES, each) for each in log.live]
+        store.commit(spark, [*(replace(row, commit=commit) for row in log.runs.values()), *replaced])
+    derive(spark, store)
+    return len(log.live)
+
+
+def get(spark: SparkSession, store: Store, kept: Kept, log: Log | None = None) -> DataFrame:
+    """A table of runs, or a derived one. Raises CannotGoOn."""
+    log = log or store.log(spark)
+    if kept in DERIVED:
+        return read(spark, store, kept, log)
+    return store.rows(spark, kept, log, log.live)
 
 
 def report(
-    spark: SparkSession, files: Sequence[str], folder: Path, step: Callable[[str], None] = lambda name: None
+    spark: SparkSession, files: Sequence[str], folder: str | Path, step: Callable[[str], None] = lambda name: None
 ) -> Made:
     """Results files to all tables under `folder`. Raises CannotGoOn."""
     store = Store(folder)
-    with told("make the tables", str(folder)):
+    with told("make the tables", location(folder)):
         step("results")
         keep_results(spark, files, store)
         step("matrix and history")
         derive(spark, store)
-        counts = [store.get(spark, kept).count() for kept in (RUNS, JUDGEMENTS, FAULTS)]
-    return Made(counts[0], counts[1], counts[2], folder)
+    runs = store.log(spark).runs.values()
+    return Made(len(runs), sum(row.judgements for row in runs), sum(row.faults for row in runs), location(folder))

@@ -17,7 +17,7 @@ from .types import schema
 
 def results(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """The lines of results files, read once each (`zenoh_results`)."""
-    return table(spark, "zenoh_results", files)
+    return table(spark, "zenoh_results", list(dict.fromkeys(files)))
 
 
 def requirement_rows(spark: SparkSession, requirements: Iterable[Requirement]) -> DataFrame:

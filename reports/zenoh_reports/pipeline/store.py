@@ -1,32 +1,38 @@
-"""The stored tables: Parquet, one folder for each table, partitioned by day and, for some tables, by campaign or audit.
+"""The stored tables: Parquet, one folder for each table, below a folder that any of Spark's file systems holds.
 
-Importing the same files again replaces the same partitions, so that no row is stored twice. Tables without a day (the matrix,
-the history) are computed anew from those with a day.
+Tables of runs grow by commits (`commits`), and nothing in them is ever overwritten. The tables of an audit or a campaign are
+partitioned by day and name; writing the same audit or campaign again replaces its own partition and no other.
 """
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Collection, Iterator
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from pyspark.sql.types import StringType, StructField, StructType
 
 from zenoh_harness.errors import CannotGoOn
 
+from .commits import OLD, RUN, CommitRow, Log
 from .judgements import shaped
 from .types import schema
 
 STACK: Final = ("at ", "... ", "An error occurred while calling")
 """Beginnings of the lines of a Java stack trace that do not describe the error."""
 FULL: Final = ("No space left on device", "Disk quota exceeded", "ENOSPC")
+COMMITS: Final = "commits"
+OLD_RUNS: Final = "runs"
+"""The table that names the runs of tables without a log."""
+URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +42,26 @@ class Kept:
     name: str
     row: type
     by: tuple[str, ...] = ()
-    """The columns by which the table is partitioned; none for a table that is computed anew each time."""
-    key: tuple[str, ...] = ()
-    """The columns that identify a row in its partition, if several files may contain the same row."""
+    """The columns by which the table is partitioned, if `put` writes it; none for a table that is computed anew each time."""
     under: tuple[str, ...] = ()
     """Further partition columns, which are not in the row type: all rows of one call of `put` have the same value."""
 
 
+def location(folder: str | Path) -> str:
+    """Return a folder as Spark takes it: a URI as it is, a path from the root on."""
+    text = str(folder)
+    return text.rstrip("/") if URI.match(text) else str(Path(text).resolve())
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The tables in one folder, which all Spark workers must be able to write."""
+    """The tables below one folder (a path or a URI), which all Spark workers must be able to write."""
 
-    folder: Path
+    folder: str | Path
 
-    def place(self, kept: Kept) -> str:
-        """Return the path of a table."""
-        return str((self.folder / kept.name).resolve())
+    def place(self, kept: Kept | str) -> str:
+        """Return the address of a table."""
+        return f"{location(self.folder)}/{kept if isinstance(kept, str) else kept.name}"
 
     def put(self, table: DataFrame, kept: Kept, **under: str) -> None:
         """Write a table; if it is partitioned, replace only the partitions of these rows. Raises CannotGoOn."""
@@ -59,53 +69,94 @@ class Store:
         place = "/".join([self.place(kept), *(f"{name}={under[name]}" for name in kept.under)])
         with told(f"write table {kept.name}", place):
             if kept.by:
-                _partitioned(rows, kept, place)
+                spread = rows.repartition(*kept.by).write.mode("overwrite")
+                spread.option("partitionOverwriteMode", "dynamic").partitionBy(*kept.by).parquet(place)
             else:
                 rows.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "static").parquet(place)
 
-    def replace(self, table: DataFrame, kept: Kept, runs: Collection[tuple[str, str]]) -> None:
-        """Replace the rows of these runs, given as (day, run); the other runs of their days stay. Raises CannotGoOn."""
-        place = Path(self.place(kept))
-        if next(place.glob("day=*/run=*"), None) is not None:
-            hint = "make them anew of all results, in a folder of their own"
-            raise CannotGoOn(
-                "these tables are as an older version laid them out", step="keep results", seen=str(place), hint=hint
-            )
-        rows = shaped(table, kept.row)
-        emptied: set[str] = set()
-        with told(f"write table {kept.name}", str(place)):
-            if place.is_dir():
-                days = {day for day, _ in runs}
-                rows = rows.unionByName(self._others(table.sparkSession, kept, runs, days))
-                emptied = days - {row.day for row in rows.select("day").distinct().collect()}
-            _partitioned(rows, kept, str(place))
-        for gone in (place / f"day={day}" for day in emptied):
-            if gone.is_dir():
-                shutil.rmtree(gone)  # an error is raised: a day that stayed would be read as results of the runs
-
-    def _others(
-        self, spark: SparkSession, kept: Kept, runs: Collection[tuple[str, str]], days: Collection[str]
-    ) -> DataFrame:
-        """Return the stored rows of these days that belong to other runs."""
-        these = spark.createDataFrame(list(runs), "day string, run string")
-        old = self.get(spark, kept).where(F.col("day").isin(*days))
-        return old.join(F.broadcast(these), on=["day", "run"], how="left_anti")
-
     def get(self, spark: SparkSession, kept: Kept) -> DataFrame:
-        """Read all partitions of a table, with its columns in order. Raises CannotGoOn if the table does not exist."""
-        if not Path(self.place(kept)).is_dir():
-            raise CannotGoOn(f"there is no table {kept.name}", step="read the tables", seen=self.place(kept))
+        """Read all partitions of a table that `put` wrote, with its columns in order. Raises CannotGoOn if it does not exist."""
         whole = schema(kept.row)
         for name in kept.under:
             whole = StructType([*whole, StructField(name, StringType())])
-        return spark.read.schema(whole).parquet(self.place(kept)).select(*whole.names)
+        found = parquet(spark, whole, [self.place(kept)])
+        if found is None:
+            raise CannotGoOn(f"there is no table {kept.name}", step="read the tables", seen=self.place(kept))
+        return found.select(*whole.names)
+
+    def append(self, table: DataFrame, kept: Kept, commit: str, columns: Sequence[str] = ()) -> None:
+        """Write rows of a commit, which do not exist before `commit` is called; `columns` beside those of the row. Raises CannotGoOn."""
+        place = f"{self.place(kept)}/commit={commit}"
+        with told(f"write table {kept.name}", place):
+            table.select(*schema(kept.row).names, *columns).write.mode("overwrite").parquet(place)
+
+    def commit(self, spark: SparkSession, rows: Sequence[CommitRow]) -> None:
+        """Make the rows of a commit exist: one file, renamed into its place. Raises CannotGoOn."""
+        [commit] = {row.commit for row in rows}
+        at = int(time.time())
+        table = spark.createDataFrame([astuple(replace(row, at=at)) for row in rows], schema(CommitRow))
+        with told("write the commit", self.place(COMMITS)):
+            table.coalesce(1).write.mode("overwrite").json(f"{self.place(COMMITS)}/{commit}")
+
+    def log(self, spark: SparkSession) -> Log:
+        """Read the commits; tables without a log are one commit. Raises CannotGoOn."""
+        with told("read the commits", self.place(COMMITS)):
+            reader = spark.read.schema(schema(CommitRow)).option("recursiveFileLookup", "true").option("mode", "FAILFAST")
+            table = _existing(lambda: reader.json(self.place(COMMITS)))
+            rows = [CommitRow(*row) for row in table.collect()] if table is not None else []
+            return Log([*rows, *self._old(spark)])
+
+    def _old(self, spark: SparkSession) -> list[CommitRow]:
+        """The runs that earlier releases kept by day. Raises CannotGoOn for a layout before that."""
+        if _existing(lambda: spark.read.text(f"{self.place(OLD_RUNS)}/day=*/run=*")) is not None:
+            hint = "make them anew of all results, in a folder of their own"
+            raise CannotGoOn(
+                "these tables are as an older version laid them out", step="keep results", seen=self.place(OLD_RUNS), hint=hint
+            )
+        kept = StructType([StructField(name, StringType()) for name in ("run", "day")]).add("judgements", "long")
+        old = parquet(spark, kept.add("faults", "long"), [f"{self.place(OLD_RUNS)}/day=*"], self.place(OLD_RUNS))
+        found = old.distinct().collect() if old is not None else []
+        return [CommitRow(OLD, RUN, row.run, row.day, 0, row.judgements, row.faults) for row in found]
+
+    def rows(
+        self, spark: SparkSession, kept: Kept, log: Log, commits: Sequence[str], columns: Sequence[str] = ()
+    ) -> DataFrame:
+        """The rows of these commits that count; `columns` beside those of the row. Raises CannotGoOn."""
+        place, names = self.place(kept), [*schema(kept.row).names, *columns]
+        more = dict.fromkeys((*columns, "commit"))
+        whole = StructType([*schema(kept.row), *(StructField(name, StringType()) for name in more)])
+        paths = [f"{place}/commit={commit}" for commit in commits if commit != OLD]
+        found = parquet(spark, whole, paths, place) if paths else None
+        old = parquet(spark, schema(kept.row), [f"{place}/day=*"], place) if OLD in commits else None
+        if old is not None:
+            old = old.withColumns(dict.fromkeys(more, F.lit(""))).select(*whole.names)
+        parts = [part for part in (found, old) if part is not None]
+        if not parts:
+            return spark.createDataFrame([], whole).select(*names)
+        table = parts[0].unionByName(parts[1]) if len(parts) == 2 else parts[0]
+        outdated = [pair for pair in log.outdated if pair[0] in {*commits}]
+        if outdated and "run" in names:
+            gone = spark.createDataFrame(outdated, "commit string, run string")
+            table = table.join(F.broadcast(gone), on=["commit", "run"], how="left_anti")
+        return table.select(*names)
 
 
-def _partitioned(rows: DataFrame, kept: Kept, place: str) -> None:
-    """Write the partitions of rows, each by one task into one file; duplicates are dropped without another shuffle."""
-    spread = rows.repartition(*kept.by)
-    once = spread.dropDuplicates([*kept.by, *kept.key]) if kept.key else spread
-    once.write.mode("overwrite").option("partitionOverwriteMode", "dynamic").partitionBy(*kept.by).parquet(place)
+def parquet(spark: SparkSession, whole: StructType, paths: Sequence[str], base: str = "") -> DataFrame | None:
+    """Read Parquet files of a schema; None if there are none."""
+    reader = spark.read.schema(whole)
+    return _existing(lambda: (reader.option("basePath", base) if base else reader).parquet(*paths))
+
+
+def _existing(read: Callable[[], DataFrame]) -> DataFrame | None:
+    """A table, or None if its path does not exist."""
+    try:
+        table = read()
+        table.schema  # noqa: B018 - a Connect server looks at the path only when it is asked
+    except AnalysisException as why:
+        if "PATH_NOT_FOUND" in str(why):
+            return None
+        raise
+    return table
 
 
 @contextmanager

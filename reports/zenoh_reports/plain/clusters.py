@@ -59,6 +59,20 @@ class ClusterRow:
     """The least id of its findings."""
 
 
+@dataclass(frozen=True, slots=True)
+class SignatureRow:
+    """How often one place showed one signature."""
+
+    signature: str
+    group: str
+    shape: str
+    findings: int
+    where: str
+    """As in the findings."""
+    example: str
+    """The least id of its findings."""
+
+
 def shape(cause: str) -> str:
     """A cause without its values: numbers, and bytes in hex, are `#`."""
     return _VALUE.sub("#", cause)

@@ -71,6 +71,24 @@ class FlakeRow(_Subject):
     """(flaky + changes) / runs, at most 1."""
 
 
+@dataclass(frozen=True, slots=True)
+class LastRow(_Subject):
+    """The newest run in which a check was judged."""
+
+    day: str
+    run: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlakeState(FlakeRow):
+    """The rate of a check, and the newest run that it counts."""
+
+    day: str
+    run: str
+    verdict: str
+
+
 def of_runs(rows: Iterable[JudgementRow], names: Sequence[str]) -> dict[Values, list[JudgementRow]]:
     """For each value of these columns, one judgement a run, the worst, in order of day and run."""
     made = {}

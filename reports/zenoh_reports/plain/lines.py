@@ -46,13 +46,18 @@ def row_of(row: Callable[..., Row], here: Here, found: object, made: Callable[[H
     return row(**{**here, "fault": fault})
 
 
-def objects(path: str) -> Iterator[Found]:
-    """Each line of a file as an object; a fault for one that is none, and for a last line that was cut off."""
-    number = 0
+def objects(path: str, begin: int = 0, end: int = -1) -> Iterator[Found]:
+    """Each line of a file as an object; a fault for one that is none, and for a last line that was cut off.
+
+    `begin`, `end`: the bytes between which the lines are that are read, of a file that is not compressed; -1 is the end of the file.
+    """
+    number, left = 0, end - begin
     try:
         with _opened(path) as source:
-            while line := source.readline(LONGEST):
-                number += 1
+            if begin:
+                source.seek(begin)
+            while (end < 0 or left > 0) and (line := source.readline(LONGEST)):
+                number, left = number + 1, left - len(line)
                 if len(line) == LONGEST and not line.endswith(b"\n"):
                     yield number, Fault(f"longer than {LONGEST} bytes; the rest of the file is left out")
                     return

@@ -7,7 +7,7 @@ a copy of it, makes the same rows. What is under embargo is no row; it is counte
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
@@ -19,12 +19,16 @@ from typing import Any, Final
 from zenoh_conformance.judging.verdict import Judgement, Key
 from zenoh_harness.files.results import Footer, Header, Plan, record_of
 
-from .lines import Fault, Here, cell, objects, row_of
+from .lines import LONGEST, Fault, Found, Here, cell, objects, row_of
 from .versions import version_order
 
 DAY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})")
 HEAD: Final = 1 << 16
 """Bytes of a file that name its run, where the header does not name it."""
+_HEADER: Final = b'{"type":"header"'
+_JUDGEMENT: Final = b'"judgement"'
+_OPEN: Final = b'"embargo":false'
+"""How a judgement's line says that it is under no embargo, as `zenoh_harness.files.results` writes it."""
 
 
 @dataclass(slots=True)
@@ -84,12 +88,48 @@ SHARED: Final = ("run", "day", "file", "target", "version", "version_order", "ki
 """What stands on every row of a run, as its header says it."""
 
 
-def rows(path: str) -> Iterator[ResultRow]:
-    """The rows of a results file; a fault where a line cannot be used, and the rest goes on. Never raises for what it reads."""
-    known: Here | None = None
+@dataclass(frozen=True, slots=True)
+class LineSpan:
+    """A part of a results file, from one line to another."""
+
+    path: str
+    begin: int = 0
+    end: int = -1
+    """Bytes; -1: to the end of the file."""
+    lines: int = 0
+    """Lines before it."""
+
+
+def rows(path: str, known_as: str = "") -> Iterator[ResultRow]:
+    """The rows of a results file; a fault where a line cannot be used, and the rest goes on. Never raises for what it reads.
+
+    `known_as`: the name of the file, if it is read from a copy of it.
+    """
+    name = known_as or path
+    unknown: Here = {"file": name, "run": _named(path, name), "day": day_of(name, path)}
+    yield from _rows(objects(path), unknown, None)
+
+
+def span_rows(span: LineSpan) -> Iterator[ResultRow]:
+    """The rows of a part of a results file: what `rows` yields for its lines."""
+    if not span.begin:
+        found = rows(span.path) if span.end < 0 else _rows(objects(span.path, 0, span.end), _unknown(span.path), None)
+        yield from found
+        return
+    head = next(rows(span.path), None)
+    if head is not None and head.type == "header":
+        known: Here = {name: getattr(head, name) for name in SHARED}
+        later = ((span.lines + number, found) for number, found in objects(span.path, span.begin, span.end))
+        yield from _rows(later, _unknown(span.path), known)
+
+
+def _unknown(path: str) -> Here:
+    return {"file": path, "run": _named(path, path), "day": day_of(path)}
+
+
+def _rows(lines: Iterable[Found], unknown: Here, known: Here | None) -> Iterator[ResultRow]:
     secret, number_ = 0, -1
-    unknown: Here = {"file": path, "run": _named(path), "day": day_of(path)}
-    for number_, found in objects(path):
+    for number_, found in lines:
         if isinstance(found, Mapping) and found.get("type") == "judgement" and found.get("embargo") is not False:
             secret += 1
             continue
@@ -104,8 +144,41 @@ def rows(path: str) -> Iterator[ResultRow]:
             )
             return
         yield row
-    if number_ < 0:
+    if number_ < 0 and known is None:
         yield ResultRow(**unknown, fault="is empty: the run ended before its header")
+
+
+def line_spans(path: str, size: int) -> list[LineSpan]:
+    """A large file as parts of about `size` bytes; one part if lines cannot be told apart without reading them all.
+
+    That is so for a compressed file, for one with a line that `objects` gives up at, and for one with judgements under
+    embargo, since the footer counts those of the whole file.
+    """
+    try:
+        whole = Path(path).stat().st_size
+        return _line_spans(path, size) if whole > size else [LineSpan(path)]
+    except OSError:
+        return [LineSpan(path)]
+
+
+def _line_spans(path: str, size: int) -> list[LineSpan]:
+    spans, begin, lines = [], 0, 0
+    step = min(size, LONGEST // 2)
+    with Path(path).open("rb") as source:
+        if source.read(len(_HEADER)) != _HEADER:
+            return [LineSpan(path)]
+        source.seek(0)
+        at, counted = 0, 0
+        while block := source.read(step):
+            rest = source.readline(LONGEST)
+            block += rest
+            if len(rest) >= LONGEST // 2 or block.count(_JUDGEMENT) != block.count(_OPEN):
+                return [LineSpan(path)]
+            at, counted = at + len(block), counted + block.count(b"\n")
+            if at - begin >= size:
+                spans.append(LineSpan(path, begin, at, lines))
+                begin, lines = at, counted
+    return [*spans, LineSpan(path, begin, -1, lines)]
 
 
 def _row(here: Here, found: Mapping[str, Any], *, secret: int) -> ResultRow:
@@ -151,25 +224,25 @@ _COLUMNS: Final = {
 """Of each record of a results file the fields that are columns of a row, and what reads them."""
 
 
-def day_of(path: str) -> str:
-    """The day that a path names (its last one), else that of the file's time; `unknown` for a file that is not there."""
-    named = DAY.findall(path)
+def day_of(name: str, path: str = "") -> str:
+    """The day that a name names (its last one), else that of the time of the file; `unknown` for a file that is not there."""
+    named = DAY.findall(name)
     if named:
         return str(named[-1])
     try:
-        return datetime.fromtimestamp(Path(path).stat().st_mtime, UTC).date().isoformat()
+        return datetime.fromtimestamp(Path(path or name).stat().st_mtime, UTC).date().isoformat()
     except OSError:
         return "unknown"
 
 
-def _named(path: str) -> str:
+def _named(path: str, name: str) -> str:
     """A name for the run, of the file's beginning and its day: a copy has the same, another night another."""
-    digest = blake2b(day_of(path).encode(), digest_size=8)
+    digest = blake2b(day_of(name, path).encode(), digest_size=8)
     try:
         with Path(path).open("rb") as source:
             digest.update(source.read(HEAD))
     except OSError:
-        digest.update(path.encode())
+        digest.update(name.encode())
     return digest.hexdigest()
 
 
