@@ -304,7 +304,7 @@ def test_causes_that_differ_in_values_are_one_signature_and_in_a_word_one_cluste
 def test_a_full_disk_is_told_as_one_whatever_java_says(tmp_path: Path) -> None:
     from py4j.protocol import Py4JError
 
-    from zenoh_reports.pipeline.store import told
+    from zenoh_reports.pipeline.places import told
 
     said = (
         "An error occurred while calling o650.parquet.\n: org.apache.spark.SparkException: Task failed while writing rows\n"
@@ -326,7 +326,7 @@ def test_what_a_run_says_replaces_what_it_said_and_nothing_else(spark: SparkSess
         return night(tmp_path, name, header(date="2026-01-01T12:00:00Z", run=f"20260101T120000Z-{name * 12}"), *lines)
 
     def kept(table: Any) -> int:
-        return store.get(spark, table).count()
+        return job.get(spark, store, table).count()
 
     store, said = Store(tmp_path / "tables"), judgement(REQUIREMENT, Verdict.PASS)
     job.keep_results(spark, [one("a", said, said[:40]), one("b", said, said, FOOTER)], store)
@@ -337,18 +337,19 @@ def test_what_a_run_says_replaces_what_it_said_and_nothing_else(spark: SparkSess
     copy.write_text(Path(one("a", said, said, said, FOOTER)).read_text())
     job.keep_results(spark, [str(tmp_path / "a" / "results.jsonl"), str(copy)], store)
     assert (kept(job.RUNS), kept(job.JUDGEMENTS), kept(job.FAULTS)) == (2, 5, 0)
-    assert sorted(row.judgements for row in store.get(spark, job.RUNS).collect()) == [2, 3]
+    assert sorted(row.judgements for row in job.get(spark, store, job.RUNS).collect()) == [2, 3]
 
 
-@pytest.mark.needs("spark")
-def test_tables_of_another_layout_are_told_and_left(tmp_path: Path) -> None:
+@pytest.mark.needs("java", "spark")
+def test_tables_of_another_layout_are_told_and_left(spark: SparkSession, tmp_path: Path) -> None:
     from zenoh_reports.pipeline import job
     from zenoh_reports.pipeline.store import Store
 
     old = tmp_path / job.RUNS.name / "day=2026-01-01" / "run=0123456789abcdef"
     old.mkdir(parents=True)
+    (old / "part-0.parquet").write_bytes(b"")
     with pytest.raises(CannotGoOn, match="as an older version laid them out"):
-        Store(tmp_path).replace(None, job.RUNS, [("2026-01-01", "x")])  # type: ignore[arg-type]
+        Store(tmp_path).log(spark)
 
 
 @pytest.mark.needs("java", "spark")
@@ -364,7 +365,7 @@ def test_made_again_the_tables_are_the_same(spark: SparkSession, tmp_path: Path)
     assert (made.runs, made.judgements, again.runs, again.judgements) == (4, 24, 6, 36)
     assert str(once).startswith("6 runs, 36 judgements: ")
     for kept in (job.RUNS, job.JUDGEMENTS, job.MATRIX, job.HISTORY, job.FLAKES, job.CLUSTERS, job.FAULTS):
-        of_both = [collected(Store(tmp_path / name).get(spark, kept)) for name in ("tables", "other")]
+        of_both = [collected(job.get(spark, Store(tmp_path / name), kept)) for name in ("tables", "other")]
         assert of_both[0] == of_both[1], kept.name
 
 

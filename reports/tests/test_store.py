@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -55,11 +54,176 @@ def test_night_after_night_the_tables_are_those_of_all_nights(spark: SparkSessio
     from zenoh_reports.pipeline import job
     from zenoh_reports.pipeline.store import Store
 
-    files = a_year(tmp_path / "year", 6)
+    files = a_year(tmp_path / "year", 4)
     store = Store(tmp_path / "tables")
-    for part in (files[:2], files[4:8], files[2:4], files[:4], files[8:]):
+    for part in (files[:2], files[4:6], files[2:4], files[:4], files[6:]):
         job.report(spark, part, store.folder)
 
     derived = store.log(spark).derived
     assert derived is not None and len(derived.chain) == 2  # the late night began anew, the last one went on
+    expected = plainly(files)
+    assert digests(spark, store) == expected
+    assert job.compact(spark, store) == 4
+    assert digests(spark, store) == expected
+    assert len(store.log(spark).live) == 1
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing that follows is done."""
+
+
+def test_a_writer_that_is_killed_anywhere_loses_and_doubles_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two writes of tables and of commits; each attempt goes a few steps further than the one before."""
+    from zenoh_reports.pipeline import job
+    from zenoh_reports.pipeline.store import Store
+
+    files = a_year(tmp_path / "year", 2)
+    store = Store(tmp_path / "tables")
+    for moment in (1, 3, 6, 8):
+        with monkeypatch.context() as ended:
+            left = iter(range(moment))
+            for name in ("append", "commit"):
+                ended.setattr(Store, name, dying(getattr(Store, name), left))
+            with pytest.raises(Killed):
+                job.report(spark, files[:2] if moment < 6 else files, store.folder)
+    job.report(spark, files, store.folder)
+
     assert digests(spark, store) == plainly(files)
+
+
+def dying(step: Any, left: Iterator[int]) -> Any:
+    """A step that is not done when none is left."""
+
+    def go(*given: Any) -> Any:
+        if next(left, None) is None:
+            raise Killed
+        return step(*given)
+
+    return go
+
+
+def two_at_once(spark: SparkSession, folder: Path, rounds: int) -> None:
+    """Two writers, of runs of their own and of one that both have."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from zenoh_reports.pipeline import job
+    from zenoh_reports.pipeline.store import Store
+
+    for index in range(rounds):
+        files = a_year(folder / f"{index}", 2)
+        store = Store(folder / f"tables-{index}")
+        with ThreadPoolExecutor(2) as writers:
+            said = [writers.submit(job.report, spark, part, store.folder) for part in (files[:3], files[1:])]
+        assert all(each.result().judgements <= 24 for each in said)
+        assert digests(spark, store) == plainly(files), index
+
+
+def test_two_writers_at_once_lose_and_double_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    two_at_once(spark, tmp_path, 1)
+
+
+@pytest.mark.soak
+def test_two_writers_at_once_in_ten_rounds(spark: SparkSession, tmp_path: Path) -> None:
+    two_at_once(spark, tmp_path, 10)
+
+
+@pytest.mark.soak
+def test_killed_at_twenty_random_moments_the_tables_are_the_undisturbed_ones(spark: SparkSession, tmp_path: Path) -> None:
+    import os
+    import signal
+    import subprocess
+    from random import Random
+
+    from zenoh_reports.pipeline.store import Store
+
+    random = Random(37)
+    files = a_year(tmp_path / "year", 4)
+    command = [sys.executable, str(Path(__file__).parent / "report_job.py"), str(tmp_path / "tables")]
+    around = {**os.environ, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    for index in range(20):
+        part = files[: 2 + index // 3]
+        job = subprocess.Popen([*command, *part], start_new_session=True, env=around, stdout=subprocess.PIPE, text=True)
+        assert job.stdout is not None and job.stdout.readline() == "up\n"
+        try:
+            job.wait(random.uniform(0, 30))
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+        job.stdout.close()
+    subprocess.run([*command, *files], env=around, check=True, stdout=subprocess.DEVNULL)
+
+    assert digests(spark, Store(tmp_path / "tables")) == plainly(files)
+
+
+def test_a_copy_counts_once_whenever_it_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    """Beside the file, after it, and as a part of it, read while it was being written."""
+    from zenoh_reports.pipeline import job
+    from zenoh_reports.pipeline.store import Store
+
+    at = {"date": "2026-01-01T12:00:00Z", "run": "20260101T120000Z-aaaaaaaaaaaa"}
+    lines = header(**at), *(judgement(REQUIREMENT, Verdict.PASS, bit=str(bit)) for bit in range(3)), FOOTER
+    whole, copy = (night(tmp_path, name, *lines) for name in ("whole", "copy"))
+    cut = night(tmp_path, "cut", *lines[:2])
+    store = Store(tmp_path / "tables")
+    job.keep_results(spark, [copy, cut, whole, whole], store)
+    job.keep_results(spark, [whole], store)
+    job.keep_results(spark, [cut], store)
+
+    log = store.log(spark)
+    assert (len(log.live), len(log.runs)) == (1, 1)
+    assert [job.get(spark, store, kept).count() for kept in job.OF_RUNS] == [1, 3, 0]
+
+
+def test_tables_that_release_04063a9_made_are_read_and_go_on(spark: SparkSession, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    from zenoh_reports.pipeline import job
+    from zenoh_reports.pipeline.store import Store
+
+    store = Store(tmp_path / "tables")
+    shutil.copytree(KEPT, store.folder)
+    before = {name: sorted(row["id"] for row in pq.read_table(KEPT / name).to_pylist()) for name in ("judgements",)}
+    assert str(job.report(spark, a_year(tmp_path / "year", 3)[4:], store.folder)).startswith("6 runs, 36 judgements")
+    judged = job.get(spark, store, job.JUDGEMENTS)
+    assert sorted(row.id for row in judged.where("day < '2026-03-03'").collect()) == before["judgements"]
+
+    rows_ = [plain.JudgementRow(*row) for row in judged.collect()]
+    assert collected(job.get(spark, store, job.HISTORY)) == tuples(history.history(rows_))
+    job.compact(spark, store)
+    assert collected(job.get(spark, store, job.JUDGEMENTS)) == tuples(rows_)
+
+
+def test_inputs_and_tables_lie_in_another_file_system_of_hadoop(spark: SparkSession, tmp_path: Path) -> None:
+    """`viewfs:` is the one of its client that needs no server."""
+    from zenoh_harness.console import Uri
+    from zenoh_reports import notebook
+    from zenoh_reports.pipeline import job, remote
+
+    files = a_year(tmp_path / "year", 1)
+    hadoop: Any = spark.sparkContext
+    hadoop._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.there.link./data", tmp_path.as_uri())
+    found = remote.listed(spark, [Uri("viewfs://there/data/year")], remote.OF_RESULTS)
+    job.report(spark, found, "viewfs://there/data/tables")
+
+    assert [path.removeprefix("viewfs://there/data") for path in found] == [file.removeprefix(str(tmp_path)) for file in files]
+    assert collected(notebook.verdicts(spark, tmp_path / "tables")) == plainly(files)["judgements"]
+    assert (tmp_path / "tables" / "commits").is_dir()
+
+
+def test_the_example_of_the_notebook_module(spark: SparkSession, tmp_path: Path) -> None:
+    from zenoh_reports import notebook
+    from zenoh_reports.pipeline import job
+
+    job.report(spark, a_year(tmp_path / "year", 1), tmp_path / "tables")
+    example = next(line.strip() for line in str(notebook.__doc__).splitlines() if "flaky =" in line)
+    scope = {"notebook": notebook, "spark": spark}
+    exec(example.replace("s3a://bucket/tables", str(tmp_path / "tables")), scope)
+
+    assert all(row.rate > 0.1 for row in scope["flaky"].collect())
+    assert "rate double" in str(notebook.flakes.__doc__)
+    assert notebook.against(spark, tmp_path / "tables", tmp_path / "tables").count() == 0
+    for name in set(notebook.__all__) - {"columns", "against", "lines", "capture_facts", "findings"}:
+        table = getattr(notebook, name)(spark, tmp_path / "tables")
+        assert f": {', '.join(f'{each.name} {each.dataType.simpleString()}' for each in table.schema)}" in getattr(notebook, name).__doc__

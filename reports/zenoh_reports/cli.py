@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from zenoh_conformance.judging.verdict import Exit
-from zenoh_harness.console import FOLDER, Shell, out_option, shell_options
+from zenoh_harness.console import Place, Shell, Uri, out_option, shell_options, spark_options
 from zenoh_harness.errors import HarnessError, UsageError
 from zenoh_harness.files.writable import check_folders
 from zenoh_reports.pages import folder
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.argument("results", nargs=-1, type=PLACE)
+@click.argument("results", nargs=-1, type=Place(exists=True, path_type=Path))
 @out_option("site", "Folder for the site.")
 @click.option(
     "--since",
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Write into a folder that contains other files; they stay.")
 @click.option("--spark", "with_spark", is_flag=True, help="Also keep tables of all results and campaigns, with Spark.")
 @spark_options
-@click.option("--tables", default="tables", show_default=True, metavar="FOLDER|URI", help="Folder for the kept tables.")
+@click.option("--tables", default="tables", show_default=True, metavar="FOLDER|URI", type=Place(), help="Folder for the kept tables.")
 @click.option("--compact", is_flag=True, help="Merge the commits of the kept tables, with or without new RESULTS.")
 @shell_options()
 def command(
@@ -53,13 +54,15 @@ def command(
     with_spark: bool,
     master: str | None,
     conf: Sequence[str],
-    tables: str,
+    tables: str | Uri,
     compact: bool,
 ) -> None:
     """Build a static site from results.
 
     RESULTS are results.jsonl files, folders that contain them, and JSON documents: what `probe`, `learn --format json`,
     campaigns and audits write.
+
+    A URI such as s3a://bucket/nightly is read by Spark into the tables, and has no place on the site.
 
     \b
     Example:
@@ -70,21 +73,51 @@ def command(
     read, and the site names them, 4 nothing was judged in any results.
     """
     try:
+        here = [place for place in results if isinstance(place, Path)]
         if seal:
-            seal_submissions(results)
+            seal_submissions(here)
         if check or seal:
-            code = check_submissions(shell, results)
+            code = check_submissions(shell, here)
         else:
-            check_folders(tables if with_spark or master else None)
-            folder.check(out, force=force)
-            report = read_report(results, since, url=url, local_paths=local_paths)
-            code = write_site(shell, report, out, parquet=parquet, force=force)
-            if with_spark or master:
-                keep(shell, results, tables, master)
+            engine = Engine(master, settings(conf), tables, compact=compact) if with_spark or master or conf else None
+            check_request(results, engine, compact=compact)
+            check_folders(None if engine is None or isinstance(tables, Uri) else Path(tables))
+            code = int(Exit.CONFORMING)
+            if here:
+                folder.check(out, force=force)
+                report = read_report(here, since, url=url, local_paths=local_paths)
+                code = write_site(shell, report, out, parquet=parquet, force=force)
+            if engine is not None:
+                keep(shell, results, engine)
     except HarnessError as why:
         click.echo(f"zconform: {why}", err=True)
         code = why.exit_code
     click.get_current_context().exit(code)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What Spark is asked for."""
+
+    master: str | None
+    settings: Mapping[str, str]
+    tables: str
+    compact: bool
+
+
+def settings(conf: Sequence[str]) -> dict[str, str]:
+    """The settings of `--conf`. Raises UsageError."""
+    from zenoh_reports.spark import settings_of
+
+    return settings_of(conf)
+
+
+def check_request(results: Sequence[Path | Uri], engine: Engine | None, *, compact: bool) -> None:
+    """Raise UsageError for results that nothing reads."""
+    if not results and not compact:
+        raise UsageError("no results are named", step="report", hint="name results.jsonl files or folders with them")
+    if engine is None and (compact or any(isinstance(place, Uri) for place in results)):
+        raise UsageError("only Spark reads a URI and compacts tables", step="report", hint="add --spark")
 
 
 def read_report(results: Sequence[Path], since: Path | None, *, url: str, local_paths: bool) -> Report:
@@ -118,23 +151,30 @@ def write_site(shell: Shell, report: Report, out: Path, *, parquet: bool, force:
     return int(Exit.CONFORMING if any(map(runs.judged, read)) or not read else Exit.NOTHING_JUDGED)
 
 
-def keep(shell: Shell, results: Sequence[Path], folder: Path, master: str | None) -> None:
+def keep(shell: Shell, results: Sequence[Path | Uri], engine: Engine) -> None:
     """Add results and campaigns to the kept tables, and update what is derived from them. Raises CannotGoOn."""
-    from zenoh_reports.spark import LOCAL, session
+    from zenoh_reports.spark import session
 
-    with session("zenoh-report", master or LOCAL) as spark:
-        from zenoh_reports.pipeline import campaigns
-        from zenoh_reports.pipeline.job import report
+    with session("zenoh-report", engine.master, engine.settings, quiet=not shell.verbose) as spark:
+        from zenoh_reports.pipeline import campaigns, job, remote
         from zenoh_reports.pipeline.progress import progress
         from zenoh_reports.pipeline.store import Store
 
-        places = [place for place in results if not holds_documents_alone(place)]
+        here = [place for place in results if isinstance(place, Path)]
+        there = [place for place in results if isinstance(place, Uri)]
+        places = [place for place in here if not holds_documents_alone(place)]
         files = [str(file.resolve()) for file in runs.found(places)] if places else []
+        files += remote.listed(spark, there, remote.OF_RESULTS) if there else []
+        store = Store(engine.tables)
         with progress(spark) as step:
-            summary = str(report(spark, files, folder.resolve(), step)) if files else "no results"
+            said = [str(job.report(spark, files, store.folder, step))] if files else []
             step("campaigns")
-            count = campaigns.keep(spark, [place for place in results if place.is_dir()], Store(folder.resolve()))
-        click.echo(summary + (f", {count} campaigns" if count else ""), err=shell.as_json)
+            count = campaigns.keep(spark, [place for place in here if place.is_dir()], store)
+            said += [f"{count} campaigns"] if count else []
+            if engine.compact:
+                step("compact")
+                said.append(f"{job.compact(spark, store)} commits merged")
+        click.echo(", ".join(said) or "no results", err=shell.as_json)
 
 
 def holds_documents_alone(place: Path) -> bool:

@@ -26,7 +26,8 @@ from zenoh_reports.plain.tables import (
 from . import audit as stages
 from .clusters import clusters
 from .judgements import requirement_rows, shaped
-from .store import Kept, Store, told
+from .places import told
+from .store import Kept, Store
 from .traffic import packets
 from .types import schema
 

@@ -31,7 +31,8 @@ from zenoh_reports.shipping import code
 from . import audit as stages
 from .captures import rows_as
 from .job import derive, keep_results
-from .store import Kept, Store, told
+from .places import told
+from .store import Kept, Store
 from .traffic import by_flow, packet_rows, packets
 from .types import batches, rows_of, schema
 

@@ -14,10 +14,11 @@ from zenoh_reports.plain.judgements import RunRow
 from zenoh_reports.plain.results import FaultRow
 
 from . import judgements
-from .commits import REPLACES, RUN, CommitRow, Log, better, new_commit
+from .commits import OLD, REPLACES, RUN, CommitRow, Log, better, new_commit
 from .derive import CLUSTERS, FLAKES, HISTORY, JUDGEMENTS, MATRIX, derive, read
 from .judgements import shaped
-from .store import Kept, Store, location, told
+from .places import location, told
+from .store import Kept, Store
 
 RUNS: Final = Kept("runs", RunRow)
 FAULTS: Final = Kept("results_faults", FaultRow)
@@ -77,7 +78,7 @@ def _runs(lines: DataFrame, commit: str) -> list[tuple[CommitRow, str]]:
 def compact(spark: SparkSession, store: Store) -> int:
     """Write the rows of all commits as one commit, and the derived tables anew; how many commits it replaces. Raises CannotGoOn."""
     log = store.log(spark)
-    if len(log.live) > 1:
+    if len(log.live) > 1 or OLD in log.live:
         commit = new_commit()
         for kept in OF_RUNS:
             rows = store.rows(spark, kept, log, log.live)

@@ -11,13 +11,18 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.spec.requirement import Requirement
 from zenoh_reports.plain.judgements import COLUMN, ID, SEPARATOR, UNOBSERVED, JudgementRow, MatrixRow, RunRow
 
+from .remote import result_lines, split
 from .sources import table
 from .types import schema
 
 
 def results(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """The lines of results files, read once each (`zenoh_results`)."""
-    return table(spark, "zenoh_results", list(dict.fromkeys(files)))
+    here, there = split(dict.fromkeys(files))
+    found = [table(spark, "zenoh_results", here)] if here or not there else []
+    if there:
+        found.append(result_lines(spark, there))
+    return found[0] if len(found) == 1 else found[0].unionByName(found[1])
 
 
 def requirement_rows(spark: SparkSession, requirements: Iterable[Requirement]) -> DataFrame:

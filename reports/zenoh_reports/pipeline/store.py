@@ -6,16 +6,13 @@ partitioned by day and name; writing the same audit or campaign again replaces i
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from pyspark.sql.types import StringType, StructField, StructType
@@ -24,15 +21,12 @@ from zenoh_harness.errors import CannotGoOn
 
 from .commits import OLD, RUN, CommitRow, Log
 from .judgements import shaped
+from .places import location, told
 from .types import schema
 
-STACK: Final = ("at ", "... ", "An error occurred while calling")
-"""Beginnings of the lines of a Java stack trace that do not describe the error."""
-FULL: Final = ("No space left on device", "Disk quota exceeded", "ENOSPC")
 COMMITS: Final = "commits"
 OLD_RUNS: Final = "runs"
 """The table that names the runs of tables without a log."""
-URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +39,6 @@ class Kept:
     """The columns by which the table is partitioned, if `put` writes it; none for a table that is computed anew each time."""
     under: tuple[str, ...] = ()
     """Further partition columns, which are not in the row type: all rows of one call of `put` have the same value."""
-
-
-def location(folder: str | Path) -> str:
-    """Return a folder as Spark takes it: a URI as it is, a path from the root on."""
-    text = str(folder)
-    return text.rstrip("/") if URI.match(text) else str(Path(text).resolve())
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,21 +145,3 @@ def _existing(read: Callable[[], DataFrame]) -> DataFrame | None:
             return None
         raise
     return table
-
-
-@contextmanager
-def told(step: str, place: str = "") -> Iterator[None]:
-    """Turn an exception of Spark into CannotGoOn with the step, the root cause and, for a full disk, what to do."""
-    try:
-        yield
-    except (PySparkException, Py4JError) as why:
-        text = str(why)
-        full = any(sign in text for sign in FULL)
-        causes = [
-            line.strip(" :") for line in text.splitlines() if line.strip() and not line.lstrip().startswith(STACK)
-        ]
-        root = [line for line in causes if line.startswith("Caused by")][-1:] or causes[-1:]
-        raise CannotGoOn(
-            "the disk is full" if full else "Spark could not do it", step=step, seen=[place, *causes[:1], *root],
-            hint="make room, then do it again: what is written stays, and nothing is there twice" if full else "",
-        ) from why  # fmt: skip
