@@ -96,6 +96,7 @@ def main() -> None:
     parser.add_argument("--master", default="local[2]")
     given = parser.parse_args()
     from zenoh_reports.pipeline import job
+    from zenoh_reports.pipeline.derive import derive
     from zenoh_reports.pipeline.store import Store
     from zenoh_reports.spark import session
 
@@ -107,9 +108,9 @@ def main() -> None:
         with told("read, and keep"):
             job.keep_results(spark, files, store)
         with told("matrix, history, flake rates, clusters"):
-            job.derive(spark, store)
-        for kept in (job.RUNS, job.JUDGEMENTS, job.MATRIX, job.HISTORY, job.FLAKES, job.CLUSTERS):
-            print(f"  {kept.name}: {store.get(spark, kept).count()} rows", flush=True)
+            derive(spark, store)
+        for kept in (*job.OF_RUNS, *job.DERIVED):
+            print(f"  {kept.name}: {job.get(spark, store, kept).count()} rows", flush=True)
     print(f"at most: {held}")
 
 

@@ -13,14 +13,16 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parent))
 from conftest import SMALL
 from zenoh_conformance.spec.requirement import requirements
-from zenoh_reports.pipeline import audit, clusters, history, judgements, traffic
+from zenoh_reports.pipeline import audit, clusters, history, job, judgements, traffic
 from zenoh_reports.pipeline.captures import said
+from zenoh_reports.pipeline.store import Store
 from zenoh_reports.spark import session
 
 
@@ -54,6 +56,10 @@ def main() -> None:
             "nodes": audit.nodes(facts), "clusters": clusters.clusters(said(found)),
             "matrix": judgements.matrix(judged, judgements.requirement_rows(spark, needed)), "history": history.history(judged),
         }  # fmt: skip
+        store = Store(Path(files[0]).parent / f"tables-{uuid4().hex}")
+        job.report(spark, results[: len(results) // 2], store.folder)
+        job.report(spark, results, store.folder)
+        tables |= {f"kept {kept.name}": job.get(spark, store, kept) for kept in (*job.OF_RUNS, *job.DERIVED)}
         told: dict[str, Any] = {}
         for name, table in tables.items():
             rows = sorted(repr(tuple(row)) for row in table.collect())

@@ -57,6 +57,11 @@ def test_a_cluster_makes_what_one_machine_makes_also_when_a_worker_is_lost(files
         assert job(master, files, "--lose-an-executor") == here
 
 
+def test_a_local_cluster_makes_what_one_machine_makes(files: list[Path]) -> None:
+    """Executors in processes of their own, as Spark's own tests have them; the master is handed to Spark as it is."""
+    assert job("local-cluster[2,1,1024]", files) == job("local[2]", files)
+
+
 def test_a_cluster_without_workers_is_told_and_left(tmp_path: Path) -> None:
     lines = (
         "import sys; from zenoh_reports import spark; spark.PATIENCE = 3.0; spark.session('x', sys.argv[1]).__enter__()"

@@ -22,8 +22,9 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import pcap
 from zenoh_harness.files.captures import PORTS
 from zenoh_reports.plain import audit, tables, traffic
-from zenoh_reports.plain.follow import BatchPlan, Checkpoint, arrived, goes_on, packet_of
-from zenoh_reports.plain.packets import Span, packets, rows
+from zenoh_reports.plain.audit import AuditRow
+from zenoh_reports.plain.follow import Arrivals, Checkpoint, arrived, goes_on, packet_of
+from zenoh_reports.plain.packets import PackedRow, Span, gathered, packets, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,12 +115,66 @@ def test_a_checkpoint_of_somebody_else_is_refused(tmp_path: Path) -> None:
         Checkpoint(tmp_path)
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing that follows is done."""
+def test_files_of_a_clock_that_was_set_back_are_taken_when_they_stay_as_they_are(tmp_path: Path) -> None:
+    file = captured(tmp_path)
+    to_come = time.time() + 86_400
+    os.utime(file, (to_come, to_come))
+    arrivals = Arrivals(tmp_path, settled=0.2)
+
+    assert arrivals() == []
+    assert arrivals.once() == [str(file)]
+    with file.open("ab") as grows:
+        grows.write(b"more")
+    os.utime(file, (to_come, to_come))
+    assert arrivals() == []
 
 
 def killed(*_given: object) -> None:
-    raise Killed
+    """Stands for SIGKILL: nothing that follows is done."""
+    raise OSError("killed")
+
+
+class StateStore:
+    """Spark's map of a state, in a dictionary."""
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[object, ...], tuple[object, ...]] = {}
+        self.iterator = self.held.items().__iter__
+        self.updateValue, self.removeKey = self.held.__setitem__, self.held.pop
+
+    def getMapState(self, *_names: str) -> StateStore:
+        return self
+
+
+@pytest.mark.needs("spark")
+def test_the_flows_of_the_state_store_are_the_plain_ones_and_another_version_leaves_them(tmp_path: Path) -> None:
+    from zenoh_reports.pipeline.flow_state import FlowState, across_rows
+    from zenoh_reports.pipeline.sources.arriving import TICK
+
+    parts = parts_of(captured(tmp_path, plant=wrong_version), tmp_path / "parts", 4)
+    store, handshakes, kept, newest, state = StateStore(), [], [], 0, iter(())
+    flows = FlowState(PORTS, "this")
+    flows.init(store)  # type: ignore[arg-type] - what is asked of it
+    for index, part in enumerate(parts):
+        arrived_ = list(rows(Span(str(part), index)))
+        tick = PackedRow(TICK, "0", newest, b"")
+        found = [AuditRow(**row.asDict()) for row in flows.handleInputRows((0,), [*gathered(arrived_), tick], None)]
+        there = list(goes_on(traffic.sorted_rows([*map(packet_of, kept), *arrived_]), PORTS, newest))
+        kept = [row for row in there if row.what == "flow"]
+        assert found == [row for row in there if row.what != "flow"]
+        assert {key for (key,) in store.held} == {row.connection for row in kept}
+        newest = max([newest, *(row.time for row in there)])
+        new = sorted((row for row in found if row.what == "handshake"), key=audit.order_of)
+        *said, laws = across_rows(iter([*state, *new]), "this")
+        handshakes, state = [*handshakes, *new], iter([laws])
+        if index == 1:
+            assert kept
+            other = FlowState(PORTS, "another")
+            other.init(store_of := StateStore())  # type: ignore[arg-type] - as above
+            store_of.held.update(store.held)
+            assert list(other.handleInputRows((0,), [tick], None)) == [] and not store_of.held
+    in_one = [row for row in audit.wide_rows(handshakes) if row.what == "finding"]
+    assert kept == [] and len(handshakes) > 20 and not in_one and not [row for row in said if row.what == "finding"]
 
 
 @pytest.mark.needs("java", "spark")
@@ -138,7 +193,7 @@ def test_what_arrives_is_counted_once_and_alerted_once(
     shutil.copy(parts[0], arriving)
     with monkeypatch.context() as ended:
         ended.setattr(Checkpoint, "commit", killed)
-        with pytest.raises(Killed):
+        with pytest.raises(CannotGoOn, match="Spark could not do it"):
             stages.follow(spark, arriving, out, once=True, say=said.append, settled=-1)
     assert not said
     assert stages.follow(spark, arriving, out, once=True, say=said.append, settled=-1) == 1
@@ -153,8 +208,8 @@ def test_what_arrives_is_counted_once_and_alerted_once(
 
 
 STEPS = (
-    "checkpoint/plans/{:08}.json", "tables/facts/batch={}", "tables/facts/batch={}/_SUCCESS", "checkpoint/across/{}.pickle",
-    "alerts/{:08}.jsonl", "checkpoint/commits/{:08}.json",
+    "checkpoint/plans/{:08}.json", "checkpoint/spark/offsets/{}", "tables/facts/batch={}", "tables/facts/batch={}/_SUCCESS",
+    "tables/facts_across/batch={}", "alerts/{:08}.jsonl", "checkpoint/commits/{:08}.json", "checkpoint/spark/commits/{}",
 )  # fmt: skip
 """What a batch writes, in order: a job is killed when one of them is there."""
 KILLS = 10
@@ -192,7 +247,7 @@ def test_killed_ten_times_while_files_arrive_each_message_is_counted_once(tmp_pa
 
     assert counted(out) == by_kind(tables.statistics(whole))
     judged = [row["id"] for row in pq.read_table(out / "tables" / "judgements").to_pylist()]
-    assert len(judged) == len(set(judged)) == sum(text.count('"judgement"') for text in map(_text, nights))
+    assert len(set(judged)) == sum(text.count('"judgement"') for text in map(_text, nights))
 
 
 def _text(path: str) -> str:
@@ -229,27 +284,3 @@ def counted(out: Path) -> Counter:
     for row in pq.read_table(out / "tables" / "statistics").to_pylist():
         made[row["kind"]] += row["messages"]
     return made
-
-
-@pytest.mark.needs("java", "spark")
-def test_results_between_two_captures_keep_the_flows_and_another_version_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from zenoh_reports.pipeline import follow as stages
-    from zenoh_reports.shipping import code
-
-    for name in ("keep_results", "derive"):
-        monkeypatch.setattr(stages, name, lambda *_given: None)
-    said: list[str] = []
-    followed = stages.Followed(None, tmp_path, (), said.append)  # type: ignore[arg-type] - no table is made
-    kept = {"newest": 7, "flows": 0, "code": code()}
-    followed.checkpoint.commit(BatchPlan(0, 0, ("a.pcap",), (), ("a",)), kept)
-    followed.batch(BatchPlan(1, 1, (), ("results.jsonl",), ("b",)))
-
-    assert followed.checkpoint.last() == kept
-    assert followed._flows(kept) == 0
-    assert followed._flows({**kept, "code": "another"}) is None
-    assert said == [
-        "batch 1: 0 captures, 1 results",
-        "connections that were open at batch 0 were kept by another version: they go on as met under way",
-    ]

@@ -91,7 +91,7 @@ def test_a_master_is_read_by_spark_and_only_looked_at_here(master: str, kind: st
 
 def test_a_setting_is_a_key_and_a_value() -> None:
     assert settings_of(["spark.a=1", "spark.b=x=y"]) == {"spark.a": "1", "spark.b": "x=y"}
-    with pytest.raises(UsageError, match="'spark.a' is no setting"):
+    with pytest.raises(UsageError, match=r"'spark\.a' is no setting"):
         settings_of(["spark.a"])
 
 

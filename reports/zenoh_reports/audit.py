@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from typing import TYPE_CHECKING
 
 from zenoh_conformance.judging.verdict import Exit
+from zenoh_harness.console import Uri
 from zenoh_harness.errors import CannotGoOn, UsageError
 
 from .plain import captures as plain
 from .plain.captures import AuditTables
 from .plain.packets import captures as capture_files
 from .plain.traffic import BROKEN
-from .spark import LOCAL, session
+from .spark import session, settings_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 OUT = Path("audit")
 """Default folder for tables and page."""
@@ -26,11 +29,12 @@ SHOWN = 20
 
 
 def at_scale(
-    places: Sequence[Path],
+    places: Sequence[Path | Uri],
     *,
     out: Path | None,
     ports: Sequence[int],
     master: str | None,
+    conf: Sequence[str] = (),
     follow: Path | None,
     once: bool,
     as_json: bool,
@@ -40,37 +44,42 @@ def at_scale(
     out = (out or OUT).resolve()
     if (follow is None) == (not places) or (once and follow is None):
         raise UsageError("name either captures or a folder with --follow", step="audit", hint="--once needs --follow")
-    if follow is not None:
-        return _follow(follow, out, ports, master or LOCAL, once=once, say=say)
-    files = [str(Path(file).resolve()) for file in capture_files(places)]
-    if not files:
-        raise UsageError("no capture was found", step="audit", hint="name pcap or pcapng files, or folders with them")
-    audit = _on_spark(files, out, ports, master or LOCAL)
+    if follow is not None and not follow.is_dir():
+        raise UsageError(
+            f"{follow} is not a folder", step="audit --follow", hint="name the folder in which captures arrive"
+        )
+    with session("zenoh-audit", master, settings_of(conf), quiet=True) as spark:
+        if follow is not None:
+            return _follow(spark, follow, out, ports, once=once, say=say)
+        audit = _on_spark(spark, places, out, ports)
     _write(audit, out)
     say(json.dumps(asdict(audit), indent=1) if as_json else text(audit, out))
     return exit_of(audit)
 
 
-def _on_spark(files: Sequence[str], out: Path, ports: Sequence[int], master: str) -> AuditTables:
-    with session("zenoh-audit", master) as spark:
-        from .pipeline.captures import audit
-        from .pipeline.progress import progress
+def _on_spark(spark: SparkSession, places: Sequence[Path | Uri], out: Path, ports: Sequence[int]) -> AuditTables:
+    from .pipeline import remote
+    from .pipeline.captures import audit
+    from .pipeline.progress import progress
 
-        with progress(spark) as step:
-            return audit(spark, files, out / "tables", ports, step)
+    here = [place for place in places if isinstance(place, Path)]
+    there = [place for place in places if isinstance(place, Uri)]
+    if here and there:
+        raise UsageError("captures of this machine and of a store are not one audit", step="audit", hint="name URIs alone")
+    files = [str(Path(file).resolve()) for file in capture_files(here)]
+    files += remote.listed(spark, there, remote.CAPTURES) if there else []
+    if not files:
+        raise UsageError("no capture was found", step="audit", hint="name pcap or pcapng files, or folders with them")
+    with progress(spark) as step:
+        return audit(spark, files, out / "tables", ports, step)
 
 
 def _follow(
-    folder: Path, out: Path, ports: Sequence[int], master: str, *, once: bool, say: Callable[[str], object]
+    spark: SparkSession, folder: Path, out: Path, ports: Sequence[int], *, once: bool, say: Callable[[str], object]
 ) -> Exit:
-    if not folder.is_dir():
-        raise UsageError(
-            f"{folder} is not a folder", step="audit --follow", hint="name the folder in which captures arrive"
-        )
-    with session("zenoh-audit", master) as spark:
-        from .pipeline.follow import follow
+    from .pipeline.follow import follow
 
-        return follow(spark, folder.resolve(), out, ports, once=once, say=say)
+    return follow(spark, folder.resolve(), out, ports, once=once, say=say)
 
 
 def exit_of(audit: AuditTables) -> Exit:
@@ -121,6 +130,8 @@ def when(time: int) -> str:
 
 def _write(audit: AuditTables, out: Path) -> None:
     """Write the page, and `audit.json` with the same data."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
     paths = {row.file: Path(row.path).name for row in audit.captures}
     environment = Environment(
         loader=PackageLoader("zenoh_reports.pages"),

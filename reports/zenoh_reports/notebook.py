@@ -23,7 +23,7 @@ from zenoh_reports.plain.history import ChangeRow, FlakeRow, TurnRow
 from zenoh_reports.plain.judgements import JudgementRow, MatrixRow, RunRow
 from zenoh_reports.plain.results import FaultRow, ResultRow
 
-from .pipeline import audit, history, job, judgements, traffic
+from .pipeline import audit, derive, history, job, judgements, traffic
 from .pipeline.store import Kept, Store
 from .pipeline.types import schema
 
@@ -48,7 +48,7 @@ def runs(spark: SparkSession, folder: str | Path) -> DataFrame:
 
 def verdicts(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return the judgements in stored tables, one a row."""
-    return _stored(spark, folder, job.JUDGEMENTS)
+    return _stored(spark, folder, derive.JUDGEMENTS)
 
 
 def faults(spark: SparkSession, folder: str | Path) -> DataFrame:
@@ -58,22 +58,22 @@ def faults(spark: SparkSession, folder: str | Path) -> DataFrame:
 
 def matrix(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return each requirement in each target, version, kind and profile, by its newest run."""
-    return _stored(spark, folder, job.MATRIX)
+    return _stored(spark, folder, derive.MATRIX)
 
 
 def turns(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return the runs in which a check's verdict was another than in the run before."""
-    return _stored(spark, folder, job.HISTORY)
+    return _stored(spark, folder, derive.HISTORY)
 
 
 def flakes(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return how often each check of each version wavers."""
-    return _stored(spark, folder, job.FLAKES)
+    return _stored(spark, folder, derive.FLAKES)
 
 
 def clusters(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return the causes of bad judgements of the newest runs, those alike in one cluster."""
-    return _stored(spark, folder, job.CLUSTERS)
+    return _stored(spark, folder, derive.CLUSTERS)
 
 
 def against(spark: SparkSession, folder: str | Path, baseline: str | Path) -> DataFrame:

@@ -61,9 +61,9 @@ def session(
     """A session on the engine that `master` names, which Spark reads and we do not; `settings` go over ours.
 
     Without `master` it is the session that is there already (`spark-submit`, a notebook), which stays, else one on all cores of this
-    machine. `ship`: what the pipeline needs of our
-    packages goes to the workers. It would hide the whole of them where they are installed. `quiet`: a Java machine that this starts on this
-    machine writes no log, for a command that says itself what went wrong; whoever has one running keeps its log.
+    machine. `ship`: what the pipeline needs of our packages goes to the workers. It would hide the whole of them where they are
+    installed. `quiet`: a Java machine that this starts on this machine writes no log, for a command that says itself what went wrong;
+    one that is running keeps its log.
     Raises CannotGoOn for a master that Spark refuses, without pyspark, Java, a server that listens, or a worker.
     """
     kind = kind_of(master or LOCAL)
@@ -157,7 +157,7 @@ def _ship(spark: SparkSession, scratch: Path) -> None:
     try:
         if is_connected(spark):
             spark.addArtifacts(str(archive(scratch)), pyfile=True)
-        elif kind_of(spark.sparkContext.master) != "local":
+        elif kind_of(spark.sparkContext.master or LOCAL) != "local":
             spark.sparkContext.addPyFile(str(archive(scratch)))
     except OSError as why:
         raise CannotGoOn("our packages cannot be sent to the workers", step=STEP, seen=str(why)) from why

@@ -17,7 +17,7 @@ from zenoh_harness.auditing import AuditedFile, excuse, judge_file, write_eviden
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.commands._options import Command
-from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.console import Place, Shell, Uri, plain, shell_options, spark_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import known as deviations
 from zenoh_harness.files.audits import Charge
@@ -63,14 +63,12 @@ def audit_options(function: Command) -> Command:
 
 
 @click.command()
-@click.argument("files", metavar="CAPTURE|CONVERSATION...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", metavar="CAPTURE|CONVERSATION...", nargs=-1, type=Place(path_type=Path))
 @audit_options
 @click.option(
     "--spark", "with_spark", is_flag=True, help="Audit on Spark, for captures of any size; write tables and a page."
 )
-@click.option(
-    "--master", metavar="URL", help="Spark master: local[*], spark://HOST:PORT or sc://HOST:PORT; implies --spark."
-)
+@spark_options
 @click.option(
     "--follow",
     metavar="DIR",
@@ -80,9 +78,10 @@ def audit_options(function: Command) -> Command:
 @click.option("--once", is_flag=True, help="With --follow: audit what has arrived so far, then exit.")
 def command(
     shell: Shell,
-    files: tuple[Path, ...],
+    files: tuple[Path | Uri, ...],
     with_spark: bool,
     master: str | None,
+    conf: tuple[str, ...],
     follow: Path | None,
     once: bool,
     **options: Any,
@@ -100,15 +99,18 @@ def command(
     Exit codes: 0 no findings, 1 a node broke a law, 2 usage, 3 a capture is damaged and was read in part,
     4 nothing was judged.
     """
-    if with_spark or master or follow or once:
-        return _at_scale(shell, files, master=master, follow=follow, once=once, **options)
+    if with_spark or master or conf or follow or once:
+        return _at_scale(shell, files, master=master, conf=conf, follow=follow, once=once, **options)
     if not files:
         raise UsageError("no file is named", step="audit", hint="name captures, or a folder with --follow")
-    return audit(shell, files, **options)
+    here = tuple(file for file in files if isinstance(file, Path))
+    if len(here) < len(files):
+        raise UsageError("only Spark reads a URI", step="audit", hint="add --spark")
+    return audit(shell, here, **options)
 
 
 def _at_scale(
-    shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, **options: Any
+    shell: Shell, files: tuple[Path | Uri, ...], *, ports: tuple[int, ...], out: Path | None, **options: Any
 ) -> int:
     """Audit on Spark. Raises CannotGoOn if the package that does it is not installed."""
     unsupported = [options.pop(name) for name in ("known", "patterns", "strict", "version")]

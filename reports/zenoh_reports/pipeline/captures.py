@@ -24,6 +24,7 @@ from zenoh_reports.plain.tables import (
 )  # fmt: skip
 
 from . import audit as stages
+from . import remote
 from .clusters import clusters
 from .judgements import requirement_rows, shaped
 from .places import told
@@ -44,14 +45,19 @@ LEFT_OUT: Final = Kept("left_out", LeftOutRow, under=UNDER)
 
 
 def audit(
-    spark: SparkSession, files: Sequence[str], folder: Path, ports: Iterable[int] = (),
+    spark: SparkSession, files: Sequence[str], folder: str | Path, ports: Iterable[int] = (),
     step: Callable[[str], None] = lambda name: None,
 ) -> AuditTables:  # fmt: skip
-    """Captures to all tables under `folder`; what is to be shown is handed back. Raises CannotGoOn."""
-    captures = capture_rows(files)
+    """Captures, all of this machine or all with a URI, to all tables under `folder`; what is to be shown is handed back.
+
+    Raises CannotGoOn.
+    """
     with told("judge the captures", str(folder)):
         step("packets to facts")
-        first = stages.facts(packets(spark, files, packed=True), ports).persist()
+        there = remote.split(files)[1]
+        captures = remote.capture_rows(spark, there) if there else capture_rows(files)
+        read = remote.packets(spark, captures) if there else packets(spark, files, packed=True)
+        first = stages.facts(read, ports).persist()
         facts = stages.across(first).persist()
         try:
             return _keep(spark, facts, captures, Store(folder), step)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 
 from zenoh_harness.console import Uri
 from zenoh_reports.plain import results
-from zenoh_reports.plain.packets import PackedRow, PacketRow, Span, gathered, rows
+from zenoh_reports.plain.captures import CaptureRow, capture_id
+from zenoh_reports.plain.packets import PackedRow, Span, gathered, rows
 from zenoh_reports.plain.results import ResultRow
 from zenoh_reports.plain.runs import RESULTS
 
@@ -28,7 +30,9 @@ from .places import is_uri, told
 from .types import batches, schema
 
 CAPTURES: Final = r"\.(pcap|pcapng|cap)(\.(gz|bz2|xz))?$"
-OF_RESULTS: Final = rf"/{RESULTS}(\.gz)?$".replace("results.", r"results\.")
+OF_RESULTS: Final = rf"/{re.escape(RESULTS)}(\.gz)?$"
+ROWS: Final = 1024
+"""Rows of an Arrow batch: packed packets are large."""
 Read = Callable[[Path, str], Iterator[Any]]
 """Rows of a file that lies here, and has another name where it came from."""
 
@@ -63,6 +67,39 @@ def _result_rows(path: Path, name: str) -> Iterator[ResultRow]:
     return results.rows(str(path), name)
 
 
+@dataclass(frozen=True, slots=True)
+class CaptureHead:
+    """What is known of a capture before its packets are numbered."""
+
+    path: str
+    first: int
+    """Time of its first packet in nanoseconds since 1970; 0 if it has none."""
+    capture: str
+
+
+def capture_rows(spark: SparkSession, files: Sequence[str]) -> list[CaptureRow]:
+    """The captures in the order of their first packets, as `plain.captures.capture_rows` has them of files of this machine."""
+    heads = _contents(spark, files).mapInArrow(partial(_read_all, CaptureHead, _head), schema(CaptureHead)).collect()
+    order = sorted(heads, key=lambda head: (head.first == 0, head.first, head.path))
+    return [CaptureRow(index, head.path, head.capture) for index, head in enumerate(order)]
+
+
+def _head(path: Path, name: str) -> Iterator[CaptureHead]:
+    times = (row.time for row in rows(Span(str(path), 0)) if row.kind in ("unit", "piece"))
+    yield CaptureHead(name, next(times, 0), capture_id(str(path)))
+
+
+def packets(spark: SparkSession, captures: Sequence[CaptureRow]) -> DataFrame:
+    """The packets of captures, several to a row, as `traffic.packets` has them of files of this machine."""
+    read = partial(_packed, {each.path: each.file for each in captures})
+    found = _contents(spark, [each.path for each in captures])
+    return found.mapInArrow(partial(_read_all, PackedRow, read), schema(PackedRow))
+
+
+def _packed(numbers: Mapping[str, int], path: Path, name: str) -> Iterator[PackedRow]:
+    return gathered(row._replace(file=name) for row in rows(Span(str(path), numbers[name])))
+
+
 def _contents(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """Path, time and content, one file a row and a task."""
     found = _files(spark, files).select("path", F.unix_timestamp("modificationTime").alias("time"), "content")
@@ -76,4 +113,4 @@ def _read_all(row: type, read: Read, parts: Iterator[pa.RecordBatch]) -> Iterato
                 copy = Path(folder) / "file"
                 copy.write_bytes(content)
                 os.utime(copy, (time, time))
-                yield from batches(row, read(copy, path))
+                yield from batches(row, read(copy, path), ROWS)

@@ -73,7 +73,7 @@ class Store:
         return found.select(*whole.names)
 
     def append(self, table: DataFrame, kept: Kept, commit: str, columns: Sequence[str] = ()) -> None:
-        """Write rows of a commit, which do not exist before `commit` is called; `columns` beside those of the row. Raises CannotGoOn."""
+        """Write rows of a commit, which do not exist before `commit`; `columns` beside those of the row. Raises CannotGoOn."""
         place = f"{self.place(kept)}/commit={commit}"
         with told(f"write table {kept.name}", place):
             table.select(*schema(kept.row).names, *columns).write.mode("overwrite").parquet(place)

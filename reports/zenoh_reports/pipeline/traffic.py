@@ -48,12 +48,12 @@ def packet_rows(parts: Iterable[pa.RecordBatch]) -> Iterator[PacketRow]:
 
 def by_flow(packets: DataFrame, tasks: int | None = None) -> DataFrame:
     """Packets where what belongs together is in one task, in the order in which it is heard."""
-    key = F.when(_alone(), F.col("flow")).otherwise(F.col("hosts"))
+    key = F.when(alone(), F.col("flow")).otherwise(F.col("hosts"))
     spread = packets.repartition(tasks, key) if tasks else packets.repartition(key)
     return spread.sortWithinPartitions(*BY)
 
 
-def _alone() -> Any:
+def alone() -> Any:
     """Two ends at one address: nothing but the flow tells them apart, and IP does not cut what goes over a loopback."""
     pair = F.split("hosts", " ")
     return (F.element_at(pair, 1) == F.element_at(pair, -1)) & (F.col("flow") != "")

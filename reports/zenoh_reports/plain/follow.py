@@ -1,7 +1,8 @@
 """Captures that arrive one after the other: flows go on from one batch of files to the next, each message is counted once.
 
 A checkpoint is a folder. `plans/N.json` names the files of batch N, before anything is done with them; `commits/N.json` says
-that all that batch N makes is written. What was planned and not committed is done again, over what it had written.
+that all that batch N makes is written. What was planned and not committed is done again, over what it had written. Spark has a
+checkpoint of its own beside it, with the flows that go on.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import os
 import pickle
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Final
 
 from zenoh_harness.errors import CannotGoOn
@@ -55,24 +57,29 @@ class Checkpoint:
         try:
             for name in ("plans", "commits"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
-            self._plans = [_plan(file) for file in sorted((folder / "plans").glob("*.json"))]
+            self.plans = [_plan(file) for file in sorted((folder / "plans").glob("*.json"))]
             self.committed = len(list((folder / "commits").glob("*.json")))
         except (OSError, ValueError, KeyError, TypeError) as why:
             hint = "name another --out, or remove this one to begin again"
             raise CannotGoOn(f"{folder} is no checkpoint of ours: {why}", step=STEP, hint=hint) from why
-        self._taken = {id_ for plan in self._plans for id_ in plan.ids}
+        self._taken = {id_ for plan in self.plans for id_ in plan.ids}
 
     def next(self, arrived: Sequence[str]) -> BatchPlan | None:
         """The batch to do: one that was planned and not committed, else a new one of what arrived; None for nothing."""
-        if self.committed < len(self._plans):
-            return self._plans[self.committed]
+        return self.plan(self.committed, lambda: arrived)
+
+    def plan(self, number: int, arrived: Callable[[], Sequence[str]]) -> BatchPlan | None:
+        """The batch of that number: the one that was planned, else a new one of what arrived; None for nothing."""
+        return self.plans[number] if number < len(self.plans) else self._new(arrived())
+
+    def _new(self, arrived: Sequence[str]) -> BatchPlan | None:
         new = {capture_id(path): path for path in arrived}
         fresh = {id_: path for id_, path in new.items() if id_ not in self._taken}
         if not fresh:
             return None
         kinds = {path: kind_of(path) for path in fresh.values()}
         plan = BatchPlan(
-            len(self._plans), sum(len(each.captures) for each in self._plans),
+            len(self.plans), sum(len(each.captures) for each in self.plans),
             tuple(sorted(path for path, kind in kinds.items() if kind == "capture")),
             tuple(sorted(path for path, kind in kinds.items() if kind == "results")), tuple(sorted(fresh)),
         )  # fmt: skip
@@ -80,7 +87,7 @@ class Checkpoint:
             self.folder / "plans" / f"{plan.number:08}.json",
             {name: getattr(plan, name) for name in BatchPlan.__slots__},
         )
-        self._plans.append(plan)
+        self.plans.append(plan)
         self._taken |= set(plan.ids)
         return plan
 
@@ -117,17 +124,52 @@ def _replace(file: Path, row: Mapping[str, Any]) -> None:
         ) from why
 
 
+class Arrivals:
+    """Finds files below a folder that have not changed for `settled` seconds, by their times or by what was seen of them.
+
+    A clock that was set back gives files a time to come; they count as soon as they were seen unchanged for long enough.
+    """
+
+    def __init__(self, folder: Path, settled: float = SETTLED) -> None:
+        self._folder, self._settled = folder, settled
+        self._seen: dict[Path, tuple[tuple[int, int], float]] = {}
+
+    def __call__(self) -> list[str]:
+        """The files, sorted."""
+        return self._look()[0]
+
+    def once(self) -> list[str]:
+        """The files; waits, if the times of some are still to come, until they were seen unchanged for long enough."""
+        found, to_come = self._look()
+        if to_come:
+            time.sleep(max(0.0, self._settled))  # whether a file changes shows in time alone
+            found, _ = self._look()
+        return found
+
+    def _look(self) -> tuple[list[str], list[Path]]:
+        now, clock = time.time(), time.monotonic()
+        found, to_come, seen = [], [], self._seen
+        self._seen = {}
+        for path in self._folder.rglob("*"):
+            try:
+                status = path.stat()
+            except OSError:
+                continue  # it went away while we looked: a capture that rotates
+            if not S_ISREG(status.st_mode):
+                continue
+            mark = status.st_size, status.st_mtime_ns
+            before = seen.get(path)
+            self._seen[path] = known = before if before is not None and before[0] == mark else (mark, clock)
+            if status.st_mtime <= now - self._settled or clock - known[1] >= max(0.0, self._settled):
+                found.append(str(path))
+            elif status.st_mtime > now:
+                to_come.append(path)
+        return sorted(found), to_come
+
+
 def arrived(folder: Path, settled: float = SETTLED) -> list[str]:
     """The files below a folder that have not changed for so many seconds."""
-    until = time.time() - settled
-    found = []
-    for path in folder.rglob("*"):
-        try:
-            if path.is_file() and path.stat().st_mtime <= until:
-                found.append(str(path))
-        except OSError:
-            continue  # it went away while we looked: a capture that rotates
-    return sorted(found)
+    return Arrivals(folder, settled)()
 
 
 def kind_of(path: str) -> str:
