@@ -187,10 +187,16 @@ def spark_options(function: Command) -> Command:
     """Add `--master` and `--conf`, which Spark reads."""
     for decorate in (
         click.option(
-            "--conf", "conf", metavar="KEY=VALUE", multiple=True, help="A setting for Spark, as of spark-submit; repeatable."
+            "--conf",
+            "conf",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="A setting for Spark, as of spark-submit; repeatable.",
         ),
         click.option(
-            "--master", metavar="URL", help="Spark master: local[*], spark://.., sc://.., yarn, k8s://..; implies --spark."
+            "--master",
+            metavar="URL",
+            help="Spark master: local[*], spark://.., sc://.., yarn, k8s://..; implies --spark.",
         ),
     ):
         function = decorate(function)

@@ -50,7 +50,13 @@ def test_what_was_merged_counts_where_it_was_merged_and_what_came_meanwhile_stay
 
 
 def test_the_derived_tables_that_cover_the_most_count_and_go_on_from_each_other() -> None:
-    rows = [run("a", "x"), run("b", "y"), *derived("p", "a", of="12"), *derived("q", "b", "p", "23"), *derived("r", "b", of="9")]
+    rows = [
+        run("a", "x"),
+        run("b", "y"),
+        *derived("p", "a", of="12"),
+        *derived("q", "b", "p", "23"),
+        *derived("r", "b", of="9"),
+    ]
     found = Log(rows).derived
 
     assert found is not None

@@ -142,7 +142,7 @@ class StateStore:
         self.iterator = self.held.items().__iter__
         self.updateValue, self.removeKey = self.held.__setitem__, self.held.pop
 
-    def getMapState(self, *_names: str) -> StateStore:
+    def getMapState(self, *_names: str) -> StateStore:  # noqa: N802 - Spark's name
         return self
 
 

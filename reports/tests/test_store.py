@@ -126,7 +126,9 @@ def test_two_writers_at_once_in_ten_rounds(spark: SparkSession, tmp_path: Path) 
 
 
 @pytest.mark.soak
-def test_killed_at_twenty_random_moments_the_tables_are_the_undisturbed_ones(spark: SparkSession, tmp_path: Path) -> None:
+def test_killed_at_twenty_random_moments_the_tables_are_the_undisturbed_ones(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     import os
     import signal
     import subprocess
@@ -216,8 +218,17 @@ def test_inputs_and_tables_lie_in_another_file_system_of_hadoop_and_are_read_by_
     scope: dict[str, Any] = {"notebook": notebook, "spark": spark}
     exec(example.replace("s3a://bucket/tables", str(tmp_path / "tables")), scope)  # noqa: S102 - what the docstring says
     assert all(row.rate > 0.1 for row in scope["flaky"].collect())
-    for function in (notebook.runs, notebook.verdicts, notebook.matrix, notebook.turns, notebook.flakes, notebook.clusters):
-        said = ", ".join(f"{each.name} {each.dataType.simpleString()}" for each in function(spark, tmp_path / "tables").schema)
+    for function in (
+        notebook.runs,
+        notebook.verdicts,
+        notebook.matrix,
+        notebook.turns,
+        notebook.flakes,
+        notebook.clusters,
+    ):
+        said = ", ".join(
+            f"{each.name} {each.dataType.simpleString()}" for each in function(spark, tmp_path / "tables").schema
+        )
         assert f": {said}\n" in str(function.__doc__)
 
 
@@ -228,7 +239,10 @@ def test_captures_lie_in_another_file_system_of_hadoop(spark: SparkSession, tmp_
     from zenoh_reports.pipeline import captures, remote
     from zenoh_reports.plain import captures as plain_captures
 
-    files = [captured(tmp_path / "in", "b.pcap", plant=wrong_version), captured(tmp_path / "in", "a.pcap", nodes=2, net=1)]
+    files = [
+        captured(tmp_path / "in", "b.pcap", plant=wrong_version),
+        captured(tmp_path / "in", "a.pcap", nodes=2, net=1),
+    ]
     hadoop: Any = spark.sparkContext
     hadoop._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.taken.link./data", tmp_path.as_uri())
     found = remote.listed(spark, [Uri("viewfs://taken/data/in")], remote.CAPTURES)

@@ -65,7 +65,9 @@ def _on_spark(spark: SparkSession, places: Sequence[Path | Uri], out: Path, port
     here = [place for place in places if isinstance(place, Path)]
     there = [place for place in places if isinstance(place, Uri)]
     if here and there:
-        raise UsageError("captures of this machine and of a store are not one audit", step="audit", hint="name URIs alone")
+        raise UsageError(
+            "captures of this machine and of a store are not one audit", step="audit", hint="name URIs alone"
+        )
     files = [str(Path(file).resolve()) for file in capture_files(here)]
     files += remote.listed(spark, there, remote.CAPTURES) if there else []
     if not files:

@@ -37,7 +37,14 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Write into a folder that contains other files; they stay.")
 @click.option("--spark", "with_spark", is_flag=True, help="Also keep tables of all results and campaigns, with Spark.")
 @spark_options
-@click.option("--tables", default="tables", show_default=True, metavar="FOLDER|URI", type=Place(), help="Folder for the kept tables.")
+@click.option(
+    "--tables",
+    default="tables",
+    show_default=True,
+    metavar="FOLDER|URI",
+    type=Place(),
+    help="Folder for the kept tables.",
+)
 @click.option("--compact", is_flag=True, help="Merge the commits of the kept tables, with or without new RESULTS.")
 @shell_options()
 def command(

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from zenoh_reports.plain import audit, traffic
 from zenoh_reports.plain.audit import AuditRow
@@ -42,11 +42,13 @@ class FlowState(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
-        self.flows = handle.getMapState("flows", "flow string", "hosts string, newest long, code string, listener binary")
+        self.flows = handle.getMapState(
+            "flows", "flow string", "hosts string, newest long, code string, listener binary"
+        )
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
         """The facts of one batch."""
-        newest, packets = 0, []
+        newest, packets = 0, list[PacketRow]()
         for row in rows:
             if row.hosts == TICK:
                 newest = row.place

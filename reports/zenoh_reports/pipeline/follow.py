@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.files.captures import PORTS
@@ -33,7 +33,7 @@ from .sources.arriving import ArrivingSource
 from .store import Kept, Store, parquet
 from .types import schema
 
-PAUSE: Final = 2.0
+PAUSE: Final = 2
 """Seconds between two looks into the folder."""
 FACTS: Final = Kept("facts", AuditRow)
 ACROSS: Final = Kept("facts_across", AuditRow)
@@ -100,23 +100,28 @@ class Batch:
                 keep_results(spark, plan.results, store)
                 derive(spark, store)
         with told("judge captures", batch_place(store, FACTS, number)):
-            facts.write.mode("overwrite").option("partitionOverwriteMode", "static").partitionBy("what").parquet(
-                batch_place(store, FACTS, number)
-            )
-            written = read_batches(spark, store, FACTS, number)
-            found = self._across(spark, store, number, written)
+            written = _written(facts, store, FACTS, number, "what")
+            found = self._across(store, number, written)
             alert(Path(self.out) / "alerts", number, [*_findings(written), *_findings(found)])
             newest = written.agg(F.max("time")).collect()[0][0] or 0
         before = checkpoint.last() if number else {}
         checkpoint.commit(plan, {"newest": max(newest, before.get("newest", 0))})
 
-    def _across(self, spark: SparkSession, store: Store, number: int, written: DataFrame) -> DataFrame:
+    def _across(self, store: Store, number: int, written: DataFrame) -> DataFrame:
         """Write what the laws that look across connections find new in this batch."""
-        before = read_batches(spark, store, ACROSS, number - 1) if number else None
+        before = read_batches(written.sparkSession, store, ACROSS, number - 1) if number else None
         before = None if before is None else before.where(F.col("what") == flow_state.ACROSS)
-        made = flow_state.across(written.where("what = 'handshake'"), before, self.code)
-        made.write.mode("overwrite").parquet(batch_place(store, ACROSS, number))
-        return read_batches(spark, store, ACROSS, number)
+        return _written(
+            flow_state.across(written.where("what = 'handshake'"), before, self.code), store, ACROSS, number
+        )
+
+
+def _written(facts: DataFrame, store: Store, kept: Kept, number: int, *by: str) -> DataFrame:
+    """Write the facts of a batch over what an attempt before wrote, and read them."""
+    place = batch_place(store, kept, number)
+    facts.write.mode("overwrite").option("partitionOverwriteMode", "static").partitionBy(*by).parquet(place)
+    whole = facts.sparkSession.read.schema(schema(AuditRow)).option("basePath", store.place(kept))
+    return whole.parquet(place).select(*schema(AuditRow).names)
 
 
 def batch_place(store: Store, kept: Kept, number: int | str) -> str:

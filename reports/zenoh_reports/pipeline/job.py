@@ -68,10 +68,14 @@ def _runs(lines: DataFrame, commit: str) -> list[tuple[CommitRow, str]]:
     """Each run once with the file that has the most of it: a copy counts once."""
     ended = F.max((F.col("type") == "footer").cast("long")) * F.lit(ENDED)
     counts = (F.count_if(F.col("type") == kind).alias(kind) for kind in ("judgement", "fault"))
-    every = lines.groupBy("run", "file").agg(F.max("day").alias("day"), (ended + F.max("line")).alias("version"), *counts)
+    every = lines.groupBy("run", "file").agg(
+        F.max("day").alias("day"), (ended + F.max("line")).alias("version"), *counts
+    )
     best: dict[str, tuple[CommitRow, str]] = {}
     for row in sorted(every.collect(), key=lambda row: (-row.version, row.file)):
-        best.setdefault(row.run, (CommitRow(commit, RUN, row.run, row.day, row.version, row.judgement, row.fault), row.file))
+        best.setdefault(
+            row.run, (CommitRow(commit, RUN, row.run, row.day, row.version, row.judgement, row.fault), row.file)
+        )
     return list(best.values())
 
 

@@ -89,7 +89,9 @@ class Store:
     def log(self, spark: SparkSession) -> Log:
         """Read the commits; tables without a log are one commit. Raises CannotGoOn."""
         with told("read the commits", self.place(COMMITS)):
-            reader = spark.read.schema(schema(CommitRow)).option("recursiveFileLookup", "true").option("mode", "FAILFAST")
+            reader = (
+                spark.read.schema(schema(CommitRow)).option("recursiveFileLookup", "true").option("mode", "FAILFAST")
+            )
             table = _existing(lambda: reader.json(self.place(COMMITS)))
             rows = [CommitRow(*row) for row in table.collect()] if table is not None else []
             return Log([*rows, *self._old(spark)])
@@ -99,7 +101,10 @@ class Store:
         if _existing(lambda: spark.read.text(f"{self.place(OLD_RUNS)}/day=*/run=*")) is not None:
             hint = "make them anew of all results, in a folder of their own"
             raise CannotGoOn(
-                "these tables are as an older version laid them out", step="keep results", seen=self.place(OLD_RUNS), hint=hint
+                "these tables are as an older version laid them out",
+                step="keep results",
+                seen=self.place(OLD_RUNS),
+                hint=hint,
             )
         kept = StructType([StructField(name, StringType()) for name in ("run", "day")]).add("judgements", "long")
         old = parquet(spark, kept.add("faults", "long"), [f"{self.place(OLD_RUNS)}/day=*"], self.place(OLD_RUNS))

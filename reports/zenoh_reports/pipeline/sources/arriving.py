@@ -91,5 +91,3 @@ class ArrivingReader(DataSourceStreamReader):
         elif isinstance(partition, CapturePartition):
             found = (row for part in partition.parts for row in rows(part))
             yield from batches(PackedRow, gathered(found), PACKED_ROWS)
-
-
