@@ -126,3 +126,17 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
     with pytest.raises(CannotGoOn, match=f"{name} is not installed") as text, session(master=master):
         pass
     assert f"zenoh-conformance[{extra}]" in str(text.value)
+
+
+@pytest.mark.needs("spark")
+def test_what_a_worker_imports_is_in_the_archive_that_is_sent_to_it() -> None:
+    lines = (
+        "import sys, zenoh_reports.pipeline.follow, zenoh_reports.pipeline.captures, zenoh_reports.pipeline.campaigns\n"
+        "from zenoh_reports.shipping import members\n"
+        "sent = {name for _, name in members()}\n"
+        "names = [module.replace('.', '/') for module in sys.modules if module.startswith('zenoh_')]\n"
+        "print([name for name in names if not {name + '.py', name + '/__init__.py'} & sent])"
+    )
+    said = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True).stdout
+
+    assert said == "[]\n"

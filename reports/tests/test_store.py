@@ -190,7 +190,9 @@ def test_tables_that_release_04063a9_made_are_read_and_go_on(spark: SparkSession
     rows_ = [plain.JudgementRow(*row) for row in judged.collect()]
     assert collected(job.get(spark, store, job.HISTORY)) == tuples(history.history(rows_))
     assert job.compact(spark, store) == 2
-    assert len(store.log(spark).live) == 1
+    assert len(store.log(spark).live) == 1 and store.log(spark).unread
+    assert job.compact(spark, store) == 1
+    assert not store.log(spark).unread
     assert collected(job.get(spark, store, job.JUDGEMENTS)) == tuples(rows_)
     assert collected(job.get(spark, store, job.HISTORY)) == tuples(history.history(rows_))
 
@@ -230,6 +232,19 @@ def test_inputs_and_tables_lie_in_another_file_system_of_hadoop_and_are_read_by_
             f"{each.name} {each.dataType.simpleString()}" for each in function(spark, tmp_path / "tables").schema
         )
         assert f": {said}\n" in str(function.__doc__)
+
+
+def test_the_command_keeps_and_merges_in_the_session_that_is_there(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from zenoh_harness.cli import main
+
+    night(tmp_path, "2026-01-01", header(), judgement(REQUIREMENT, Verdict.PASS), FOOTER)
+    options = ["--tables", str(tmp_path / "tables"), "--conf", "spark.sql.shuffle.partitions=2", "--compact"]
+    assert main(["report", str(tmp_path / "2026-01-01"), "--out", str(tmp_path / "site"), *options]) == 0
+
+    assert f"1 run, 1 judgements: tables in {tmp_path}/tables, 1 commits merged" in capsys.readouterr().out
+    assert spark.range(1).count() == 1
 
 
 def test_captures_lie_in_another_file_system_of_hadoop(spark: SparkSession, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-PACKAGES = ("zenoh_conformance", "zenoh_harness.files", "zenoh_harness.errors", "zenoh_reports")
+PACKAGES = ("zenoh_conformance", "zenoh_harness.files", "zenoh_harness.errors", "zenoh_vectors.loader", "zenoh_reports")
 """The packages that a task imports. Workers also need Python of the same minor version, pyarrow, and lz4."""
 
 SUFFIXES = (".py", ".toml", ".json", ".ceiling", ".lock")

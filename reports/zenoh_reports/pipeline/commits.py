@@ -117,6 +117,12 @@ class Log:
         every = [found for commit in heads if (found := self._derived(commit)) is not None]
         return max(every, key=lambda one: (len(one.covers & {*self.live}), one.chain[-1]), default=None)
 
+    @property
+    def unread(self) -> list[str]:
+        """Commits that nothing reads, those that others replaced first."""
+        read = {*self.live, *(self.derived.chain if self.derived else ())}
+        return sorted(self.by_commit.keys() - read - {OLD}, key=lambda commit: (commit not in self.replaced, commit))
+
     def _derived(self, last: str) -> Derived | None:
         chain = [last]
         while base := self.names(chain[-1], BASE):

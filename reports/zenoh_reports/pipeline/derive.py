@@ -37,6 +37,8 @@ _FLAKES: Final = Kept("flakes", FlakeState)
 _LAST: Final = Kept("last", LastRow)
 _NEWEST: Final = Kept("newest", JudgementRow)
 _SIGNATURES: Final = Kept("signatures", SignatureRow)
+STORED: Final = (MATRIX, HISTORY, _FLAKES, CLUSTERS, _LAST, _NEWEST, _SIGNATURES)
+"""Every table that a commit of derived tables writes."""
 ALL: Final = "all"
 """Stands for all targets and versions: clusters are of all of them."""
 ROUNDS: Final = 5

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 from pyspark.sql.streaming.query import StreamingQuery
@@ -46,6 +47,9 @@ TABLES: Final = (
     (Kept("deviations", DeviationRow), lambda facts: stages.deviations(stages.findings(facts))),
 )
 Say = Callable[[str], object]
+SLOW: Final = "Python worker failed to connect back"
+"""What Spark says where a process of Python needs more than ten seconds to start, on a machine that does other things too."""
+STARTS: Final = 5
 
 
 def follow(
@@ -58,15 +62,27 @@ def follow(
     """
     followed = Followed(out, say)
     with told("follow", str(folder)):
-        query = _start(spark, folder, out, PORTS | frozenset(ports), once=once, settled=settled)
-        try:
-            while not query.awaitTermination(PAUSE):
-                followed.tell()
-        finally:
-            query.stop()
+        for left in reversed(range(STARTS)):
+            query = _start(spark, folder, out, PORTS | frozenset(ports), once=once, settled=settled)
+            if _ended(query, followed, may_fail=left > 0):
+                break
     followed.tell()
     judged = make_tables(spark, out)
     return Exit.NOT_CONFORMING if followed.failed else Exit.CONFORMING if judged else Exit.NOTHING_JUDGED
+
+
+def _ended(query: StreamingQuery, followed: Followed, *, may_fail: bool) -> bool:
+    """Wait for the end of a query; False where it is to be started again, since the process of its source was not up in time."""
+    try:
+        while not query.awaitTermination(PAUSE):
+            followed.tell()
+    except StreamingQueryException as why:
+        if may_fail and SLOW in str(why):
+            return False
+        raise
+    finally:
+        query.stop()
+    return True
 
 
 def _start(

@@ -15,7 +15,7 @@ from zenoh_reports.plain.results import FaultRow
 
 from . import judgements
 from .commits import OLD, REPLACES, RUN, CommitRow, Log, better, new_commit
-from .derive import CLUSTERS, FLAKES, HISTORY, JUDGEMENTS, MATRIX, derive, read
+from .derive import CLUSTERS, FLAKES, HISTORY, JUDGEMENTS, MATRIX, STORED, derive, read
 from .judgements import shaped
 from .places import location, told
 from .store import Kept, Store
@@ -80,7 +80,10 @@ def _runs(lines: DataFrame, commit: str) -> list[tuple[CommitRow, str]]:
 
 
 def compact(spark: SparkSession, store: Store) -> int:
-    """Write the rows of all commits as one commit, and the derived tables anew; how many commits it replaces. Raises CannotGoOn."""
+    """Write the rows of all commits as one commit, and the derived tables anew; how many commits it replaces.
+
+    What this replaces stays until the next time, for those who read it now; what nobody read before is removed. Raises CannotGoOn.
+    """
     log = store.log(spark)
     if len(log.live) > 1 or OLD in log.live:
         commit = new_commit()
@@ -90,6 +93,7 @@ def compact(spark: SparkSession, store: Store) -> int:
         replaced = [CommitRow(commit, REPLACES, each) for each in log.live]
         store.commit(spark, [*(replace(row, commit=commit) for row in log.runs.values()), *replaced])
     derive(spark, store)
+    store.remove(spark, log.unread, (*OF_RUNS, *STORED))
     return len(log.live)
 
 

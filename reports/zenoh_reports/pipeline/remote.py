@@ -19,7 +19,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
-from zenoh_harness.console import Uri
 from zenoh_reports.plain import results
 from zenoh_reports.plain.captures import CaptureRow, capture_id
 from zenoh_reports.plain.packets import PackedRow, Span, gathered, rows
@@ -37,7 +36,7 @@ Read = Callable[[Path, str], Iterator[Any]]
 """Rows of a file that lies here, and has another name where it came from."""
 
 
-def listed(spark: SparkSession, places: Sequence[Uri], names: str) -> list[str]:
+def listed(spark: SparkSession, places: Sequence[str], names: str) -> list[str]:
     """The files below these addresses whose names match, and those that are named themselves, sorted. Raises CannotGoOn."""
     with told("list the files", ", ".join(places)):
         files = _files(spark, places).select("path").collect()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 from pyspark.sql.types import StringType, StructField, StructType
 
 from zenoh_harness.errors import CannotGoOn
+from zenoh_reports.spark import is_connected
 
 from .commits import OLD, RUN, CommitRow, Log
 from .judgements import shaped
@@ -85,6 +86,17 @@ class Store:
         table = spark.createDataFrame([astuple(replace(row, at=at)) for row in rows], schema(CommitRow))
         with told("write the commit", self.place(COMMITS)):
             table.coalesce(1).write.mode("overwrite").json(f"{self.place(COMMITS)}/{commit}")
+
+    def remove(self, spark: SparkSession, commits: Sequence[str], tables: Sequence[Kept]) -> None:
+        """Remove commits that nothing reads: their rows, then their files. A Connect server offers no way to. Raises CannotGoOn."""
+        if is_connected(spark):
+            return
+        java: Any = spark
+        for place in [*(f"{self.place(kept)}/commit={each}" for each in commits for kept in tables),
+                      *(f"{self.place(COMMITS)}/{each}" for each in commits)]:  # fmt: skip
+            with told("remove what was merged", place):
+                path = java._jvm.org.apache.hadoop.fs.Path(place)
+                path.getFileSystem(java._jsc.hadoopConfiguration()).delete(path, True)
 
     def log(self, spark: SparkSession) -> Log:
         """Read the commits; tables without a log are one commit. Raises CannotGoOn."""
