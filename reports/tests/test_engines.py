@@ -62,6 +62,23 @@ def test_a_local_cluster_makes_what_one_machine_makes(files: list[Path]) -> None
     assert job("local-cluster[2,1,1024]", files) == job("local[2]", files)
 
 
+def test_spark_submit_runs_a_job_in_the_session_that_it_starts(files: list[Path], tmp_path: Path) -> None:
+    import pyspark
+
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import sys\nfrom zenoh_reports.pipeline import job\nfrom zenoh_reports.spark import session\n"
+        "with session() as spark:\n    print(spark.conf.get('spark.mine'), job.report(spark, sys.argv[2:], sys.argv[1]))\n"
+    )
+    results = [str(file) for file in files if file.suffix == ".jsonl"]
+    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    done = subprocess.run(
+        [submit, "--master", "local[2,4]", "--conf", "spark.mine=1", str(script), str(tmp_path / "tables"), *results],
+        capture_output=True, text=True, timeout=1800, check=False, env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+    )  # fmt: skip
+    assert f"1 4 runs, 24 judgements: tables in {tmp_path / 'tables'}" in done.stdout, done.stderr[-3000:]
+
+
 def test_a_cluster_without_workers_is_told_and_left(tmp_path: Path) -> None:
     lines = (
         "import sys; from zenoh_reports import spark; spark.PATIENCE = 3.0; spark.session('x', sys.argv[1]).__enter__()"

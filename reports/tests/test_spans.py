@@ -59,3 +59,21 @@ def test_what_cannot_be_cut_is_one_part(tmp_path: Path, monkeypatch: pytest.Monk
         assert len(line_spans(file, 300)) == 1, file
         assert in_parts(file, 300) == list(rows(file))
     assert [row.embargoed for row in rows(embargoed) if row.type == "footer"] == [1]
+
+
+@pytest.mark.needs("spark")
+def test_a_large_file_is_the_work_of_many_tasks_and_small_ones_of_one(tmp_path: Path) -> None:
+    from zenoh_reports.pipeline.sources.results import ResultsSource
+
+    large = long_night(tmp_path)
+    small = [night(tmp_path, f"2026-03-0{day}", header(), FOOTER) for day in (1, 2, 3)]
+    source = ResultsSource({"paths": json.dumps([large, *small]), "span": "3000"})
+    reader = source.reader(source.schema())
+    parts = reader.partitions()
+    read = [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
+
+    assert len(parts) > 4 and len(parts[0].parts) == 3
+    expected = [row for file in (*small, large) for row in rows(file)]
+    assert [(row["file"], row["line"], row["type"]) for row in read] == [
+        (row.file, row.line, row.type) for row in expected
+    ]

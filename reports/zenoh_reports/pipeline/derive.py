@@ -145,6 +145,11 @@ class _Step:
         now = self.judged.select(*SUBJECT, F.struct("day", "run").alias("now"))
         return now.join(earlier, on=list(SUBJECT)).where(F.col("now") <= F.col("last")).limit(1).count() == 0
 
+    def release(self) -> None:
+        """Free what was read more than once."""
+        if self.last is not None:
+            self.last.unpersist()
+
     def write(self, append: Append) -> None:
         """Write each table."""
         runs = history.of_runs(self.judged, SUBJECT, self.last).persist(_DISK)
@@ -187,8 +192,7 @@ def _continue(spark: SparkSession, store: Store, log: Log, before: Derived | Non
     rows = [(DENOMINATOR, _denominator()), *((BASE, each) for each in base), *((COVERS, each) for each in covers)]
     rows += [(OF, key) for key in (*step.versions, *step.targets, *step.places, ALL)]
     store.commit(spark, [CommitRow(commit, what, name) for what, name in rows])
-    if step.last is not None:
-        step.last.unpersist()
+    step.release()
 
 
 def _step(
@@ -203,4 +207,5 @@ def _step(
         step = _Step(spark, judged, _Before(spark, store, log, before))
         if not again and step.goes_on():
             return step, before.chain[-1:], missing
+        step.release()
     return _Step(spark, store.rows(spark, JUDGEMENTS, log, log.live), None), (), log.live

@@ -49,7 +49,7 @@ TABLES: Final = (
 Say = Callable[[str], object]
 SLOW: Final = "Python worker failed to connect back"
 """What Spark says where a process of Python needs more than ten seconds to start, on a machine that does other things too."""
-STARTS: Final = 5
+STARTS: Final = 12
 
 
 def follow(
