@@ -248,11 +248,11 @@ def test_inputs_and_tables_lie_in_another_file_system_of_hadoop_and_are_read_by_
 def test_the_command_keeps_and_merges_in_the_session_that_is_there(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from zenoh_harness.cli import main
+    from zenoh_harness.cli import invoke
 
     night(tmp_path, "2026-01-01", header(), judgement(REQUIREMENT, Verdict.PASS), FOOTER)
     options = ["--tables", str(tmp_path / "tables"), "--conf", "spark.sql.shuffle.partitions=2", "--compact"]
-    assert main(["report", str(tmp_path / "2026-01-01"), "--out", str(tmp_path / "site"), *options]) == 0
+    assert invoke(["report", str(tmp_path / "2026-01-01"), "--out", str(tmp_path / "site"), *options]) == 0
 
     assert f"1 run, 1 judgements: tables in {tmp_path}/tables, 1 commits merged" in capsys.readouterr().out
     assert spark.range(1).count() == 1
