@@ -78,7 +78,7 @@ def test_without_any_java_it_says_what_it_found_and_what_to_do(tmp_path: Path, m
         ("yarn", "yarn", ("", 0)),
         ("k8s://https://cluster:6443", "k8s", ("", 0)),
         ("spark://[::1]:7077", "spark", ("::1", 7077)),
-        ("spark://a:7077,b:7077", "spark", ("", 0)),
+        ("spark://a:7077,b:7077", "spark", ("a", 7077)),
         ("sc://127.0.0.1:15002/;token=x", "sc", ("127.0.0.1", 15002)),
     ],
 )
