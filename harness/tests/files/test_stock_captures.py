@@ -16,6 +16,8 @@ KINDS = {
     "compression": {"init", "open", "frame", "push", "put", "request", "response", "declare", "fragment", "close"},
     "scouting": {"scout", "hello"},
     "multicast": {"join"},
+    "multicast-talk": {"join", "frame", "push"},
+    "multicast-lanes": {"join", "frame", "push"},
     "peers": {"scout", "hello", "init", "open", "declare", "push", "request", "response", "network_oam", "close"},
 }
 """What is in each, at least."""

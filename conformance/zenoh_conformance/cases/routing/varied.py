@@ -188,7 +188,7 @@ def a_query_is_answered_in_any_circumstances(scene: Scene, v: Variation) -> None
         answer = answer_of(around, heard.message.id)
         taken.append((each, heard.message.id))
         say(each, v, answer)
-        with querier.us.about("reply/response-correlates"):
+        with querier.us.about("reply/err-reaches-querier" if v[ANSWER] == "err" else "reply/reply-delivers-value"):
             came = querier.expect(Response, lambda one: one.message.id == number, step=f"the answer of {each.name}")
         same(querier, "response", answer, answer.key.suffix or "", came)
     querier.expect_end(Asked(beside, querier.whole(around.beside), said, querier))
