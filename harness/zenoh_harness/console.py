@@ -173,7 +173,7 @@ class Uri(str):
     __slots__ = ()
 
 
-class Place(click.Path):
+class PathOrUri(click.Path):
     """A path, or a URI; `file:` is a path."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

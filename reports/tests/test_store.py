@@ -219,7 +219,7 @@ def test_inputs_and_tables_lie_in_another_file_system_of_hadoop_and_are_read_by_
     files = a_year(tmp_path / "year", 1)
     hadoop: Any = spark.sparkContext
     hadoop._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.there.link./data", tmp_path.as_uri())
-    found = remote.listed(spark, [Uri("viewfs://there/data/year")], remote.OF_RESULTS)
+    found = remote.list_files(spark, [Uri("viewfs://there/data/year")], remote.OF_RESULTS)
     job.report(spark, found, "viewfs://there/data/tables")
 
     names = [path.removeprefix("viewfs://there/data") for path in found]
@@ -271,7 +271,7 @@ def test_captures_lie_in_another_file_system_of_hadoop(spark: SparkSession, tmp_
     ]
     hadoop: Any = spark.sparkContext
     hadoop._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.taken.link./data", tmp_path.as_uri())
-    found = remote.listed(spark, [Uri("viewfs://taken/data/in")], remote.CAPTURES)
+    found = remote.list_files(spark, [Uri("viewfs://taken/data/in")], remote.CAPTURES)
     there = captures.audit(spark, found, "viewfs://taken/data/tables")
     here = plain_captures.audit([str(file) for file in files])
 

@@ -69,7 +69,7 @@ def _on_spark(spark: SparkSession, places: Sequence[Path | Uri], out: Path, port
             "captures of this machine and of a store are not one audit", step="audit", hint="name URIs alone"
         )
     files = [str(Path(file).resolve()) for file in capture_files(here)]
-    files += remote.listed(spark, there, remote.CAPTURES) if there else []
+    files += remote.list_files(spark, there, remote.CAPTURES) if there else []
     if not files:
         raise UsageError("no capture was found", step="audit", hint="name pcap or pcapng files, or folders with them")
     with progress(spark) as step:

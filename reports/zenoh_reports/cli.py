@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zenoh_conformance.judging.verdict import Exit
-from zenoh_harness.console import Place, Shell, Uri, out_option, shell_options, spark_options
+from zenoh_harness.console import PathOrUri, Shell, Uri, out_option, shell_options, spark_options
 from zenoh_harness.errors import HarnessError, UsageError
 from zenoh_harness.files.writable import check_folders
 from zenoh_reports.pages import folder
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.argument("results", nargs=-1, type=Place(exists=True, path_type=Path))
+@click.argument("results", nargs=-1, type=PathOrUri(exists=True, path_type=Path))
 @out_option("site", "Folder for the site.")
 @click.option(
     "--since",
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     default="tables",
     show_default=True,
     metavar="FOLDER|URI",
-    type=Place(),
+    type=PathOrUri(),
     help="Folder for the kept tables.",
 )
 @click.option("--compact", is_flag=True, help="Merge the commits of the kept tables, with or without new RESULTS.")
@@ -171,7 +171,7 @@ def keep(shell: Shell, results: Sequence[Path | Uri], engine: Engine) -> None:
         there = [place for place in results if isinstance(place, Uri)]
         places = [place for place in here if not holds_documents_alone(place)]
         files = [str(file.resolve()) for file in runs.found(places)] if places else []
-        files += remote.listed(spark, there, remote.OF_RESULTS) if there else []
+        files += remote.list_files(spark, there, remote.OF_RESULTS) if there else []
         store = Store(engine.tables)
         with progress(spark) as step:
             said = [str(job.report(spark, files, store.folder, step))] if files else []

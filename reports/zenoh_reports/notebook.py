@@ -37,43 +37,43 @@ def columns(row: type) -> str:
     return ", ".join(f"{each.name} {each.dataType.simpleString()}" for each in schema(row))
 
 
-def _stored(spark: SparkSession, folder: str | Path, kept: Kept) -> DataFrame:
+def _table_of(spark: SparkSession, folder: str | Path, kept: Kept) -> DataFrame:
     return job.get(spark, Store(folder), kept)
 
 
 def runs(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return the runs in stored tables, one a row."""
-    return _stored(spark, folder, job.RUNS)
+    return _table_of(spark, folder, job.RUNS)
 
 
 def verdicts(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return the judgements in stored tables, one a row."""
-    return _stored(spark, folder, derive.JUDGEMENTS)
+    return _table_of(spark, folder, derive.JUDGEMENTS)
 
 
 def faults(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return the lines of results files that could not be read."""
-    return _stored(spark, folder, job.FAULTS)
+    return _table_of(spark, folder, job.FAULTS)
 
 
 def matrix(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return each requirement in each target, version, kind and profile, by its newest run."""
-    return _stored(spark, folder, derive.MATRIX)
+    return _table_of(spark, folder, derive.MATRIX)
 
 
 def turns(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return the runs in which a check's verdict was another than in the run before."""
-    return _stored(spark, folder, derive.HISTORY)
+    return _table_of(spark, folder, derive.HISTORY)
 
 
 def flakes(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return how often each check of each version wavers."""
-    return _stored(spark, folder, derive.FLAKES)
+    return _table_of(spark, folder, derive.FLAKES)
 
 
 def clusters(spark: SparkSession, folder: str | Path) -> DataFrame:
     """Return the causes of bad judgements of the newest runs, those alike in one cluster."""
-    return _stored(spark, folder, derive.CLUSTERS)
+    return _table_of(spark, folder, derive.CLUSTERS)
 
 
 def against(spark: SparkSession, folder: str | Path, baseline: str | Path) -> DataFrame:

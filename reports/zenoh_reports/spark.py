@@ -95,7 +95,7 @@ def kind_of(master: str) -> str:
 
 
 def _running() -> SparkSession | None:
-    """The session that somebody else opened in this process; what `spark-submit` starts counts as one."""
+    """The session that was opened before in this process; what `spark-submit` starts counts as one."""
     from pyspark.sql import SparkSession
 
     if "PYSPARK_GATEWAY_PORT" in os.environ and SparkSession.getActiveSession() is None:

@@ -17,7 +17,7 @@ from zenoh_harness.auditing import AuditedFile, excuse, judge_file, write_eviden
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.commands._options import Command
-from zenoh_harness.console import Place, Shell, Uri, plain, shell_options, spark_options
+from zenoh_harness.console import PathOrUri, Shell, Uri, plain, shell_options, spark_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import known as deviations
 from zenoh_harness.files.audits import Charge
@@ -63,7 +63,7 @@ def audit_options(function: Command) -> Command:
 
 
 @click.command()
-@click.argument("files", metavar="CAPTURE|CONVERSATION...", nargs=-1, type=Place(path_type=Path))
+@click.argument("files", metavar="CAPTURE|CONVERSATION...", nargs=-1, type=PathOrUri(path_type=Path))
 @audit_options
 @click.option(
     "--spark", "with_spark", is_flag=True, help="Audit on Spark, for captures of any size; write tables and a page."

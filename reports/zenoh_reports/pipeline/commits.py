@@ -51,7 +51,7 @@ def new_commit() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedChain:
     """The newest derived tables: commits from the first to the last, each continuing the one before."""
 
     chain: tuple[str, ...]
@@ -62,7 +62,7 @@ class Derived:
 
 
 @dataclass(frozen=True)
-class Log:
+class CommitLog:
     """All commits."""
 
     rows: Sequence[CommitRow]
@@ -110,11 +110,11 @@ class Log:
         ]
 
     @cached_property
-    def derived(self) -> Derived | None:
+    def derived(self) -> DerivedChain | None:
         """The derived tables that follow from the most of what counts now; None if there are none."""
         made = {row.commit for row in self.rows if row.what == DENOMINATOR}
         heads = made - {row.name for row in self.rows if row.what == BASE}
-        every = [found for commit in heads if (found := self._derived(commit)) is not None]
+        every = [found for commit in heads if (found := self._chain_of(commit)) is not None]
         return max(every, key=lambda one: (len(one.covers & {*self.live}), one.chain[-1]), default=None)
 
     @property
@@ -123,7 +123,7 @@ class Log:
         read = {*self.live, *(self.derived.chain if self.derived else ())}
         return sorted(self.by_commit.keys() - read - {OLD}, key=lambda commit: (commit not in self.replaced, commit))
 
-    def _derived(self, last: str) -> Derived | None:
+    def _chain_of(self, last: str) -> DerivedChain | None:
         chain = [last]
         while base := self.names(chain[-1], BASE):
             chain.append(base[0])
@@ -132,9 +132,9 @@ class Log:
         chain.reverse()
         newest = {name: commit for commit in chain for name in self.names(commit, OF)}
         covers = frozenset(name for commit in chain for name in self.names(commit, COVERS))
-        return Derived(tuple(chain), covers, self.names(last, DENOMINATOR)[0], newest)
+        return DerivedChain(tuple(chain), covers, self.names(last, DENOMINATOR)[0], newest)
 
 
-def better(log: Log, runs: Iterable[CommitRow]) -> list[CommitRow]:
+def better(log: CommitLog, runs: Iterable[CommitRow]) -> list[CommitRow]:
     """The runs that the log does not have, or not as whole."""
     return [row for row in runs if row.name not in log.runs or log.runs[row.name].version < row.version]

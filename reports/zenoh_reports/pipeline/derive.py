@@ -23,7 +23,7 @@ from zenoh_reports.plain.history import FlakeRow, FlakeState, LastRow, TurnRow
 from zenoh_reports.plain.judgements import SUBJECT, JudgementRow, MatrixRow, content_id
 
 from . import clusters, history, judgements
-from .commits import BASE, COVERS, DENOMINATOR, OF, RUN, CommitRow, Derived, Log, new_commit
+from .commits import BASE, COVERS, DENOMINATOR, OF, RUN, CommitLog, CommitRow, DerivedChain, new_commit
 from .judgements import shaped
 from .store import Kept, Store
 from .types import schema
@@ -59,7 +59,7 @@ def derive(spark: SparkSession, store: Store) -> None:
             _continue(spark, store, log, before)
 
 
-def read(spark: SparkSession, store: Store, kept: Kept, log: Log | None = None) -> DataFrame:
+def read(spark: SparkSession, store: Store, kept: Kept, log: CommitLog | None = None) -> DataFrame:
     """A derived table. Raises CannotGoOn."""
     log = log or store.log(spark)
     if log.derived is None:
@@ -85,8 +85,8 @@ class _Before:
 
     spark: SparkSession
     store: Store
-    log: Log
-    derived: Derived
+    log: CommitLog
+    derived: DerivedChain
 
     def rows(self, kept: Kept, keys: Iterable[str] | None = None, but: Iterable[str] = ()) -> DataFrame:
         """The rows of a table, or of it those of some targets and versions; `but`: without those of others."""
@@ -180,7 +180,7 @@ class _Step:
             each.unpersist()
 
 
-def _continue(spark: SparkSession, store: Store, log: Log, before: Derived | None) -> None:
+def _continue(spark: SparkSession, store: Store, log: CommitLog, before: DerivedChain | None) -> None:
     """Write one commit of derived tables."""
     step, base, covers = _step(spark, store, log, before)
     commit = new_commit()
@@ -196,7 +196,7 @@ def _continue(spark: SparkSession, store: Store, log: Log, before: Derived | Non
 
 
 def _step(
-    spark: SparkSession, store: Store, log: Log, before: Derived | None
+    spark: SparkSession, store: Store, log: CommitLog, before: DerivedChain | None
 ) -> tuple[_Step, Sequence[str], Sequence[str]]:
     """The next commit, the commit that it continues, if any, and those whose runs it adds."""
     if before is not None and before.denominator == _denominator():

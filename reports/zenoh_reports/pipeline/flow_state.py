@@ -54,7 +54,7 @@ class FlowState(StatefulProcessor):
                 newest = row.place
             else:
                 packets += scattered(bytes(row.packed))
-        before = dict(self._kept())
+        before = dict(self._rows_before())
         after: set[str] = set()
         for fact in goes_on(traffic.sorted_rows([*before.values(), *packets]), self.ports, newest):
             if fact.what == "flow":
@@ -65,7 +65,7 @@ class FlowState(StatefulProcessor):
         for flow in before.keys() - after:
             self.flows.removeKey((flow,))
 
-    def _kept(self) -> Iterator[tuple[str, PacketRow]]:
+    def _rows_before(self) -> Iterator[tuple[str, PacketRow]]:
         """The flows of earlier batches, as they stand among packets."""
         for (flow,), (hosts, newest, code, listener) in list(self.flows.iterator()):
             if code == self.code:

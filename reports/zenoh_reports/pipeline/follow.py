@@ -64,14 +64,14 @@ def follow(
     with told("follow", str(folder)):
         for left in reversed(range(STARTS)):
             query = _start(spark, folder, out, PORTS | frozenset(ports), once=once, settled=settled)
-            if _ended(query, followed, may_fail=left > 0):
+            if _wait_for(query, followed, may_fail=left > 0):
                 break
     followed.tell()
     judged = make_tables(spark, out)
     return Exit.NOT_CONFORMING if followed.failed else Exit.CONFORMING if judged else Exit.NOTHING_JUDGED
 
 
-def _ended(query: StreamingQuery, followed: Followed, *, may_fail: bool) -> bool:
+def _wait_for(query: StreamingQuery, followed: Followed, *, may_fail: bool) -> bool:
     """Wait for the end of a query; False where it is to be started again, since the process of its source was not up in time."""
     try:
         while not query.awaitTermination(PAUSE):
@@ -116,7 +116,7 @@ class Batch:
                 keep_results(spark, plan.results, store)
                 derive(spark, store)
         with told("judge captures", batch_place(store, FACTS, number)):
-            written = _written(facts, store, FACTS, number, "what")
+            written = _write(facts, store, FACTS, number, "what")
             found = self._across(store, number, written)
             alert(Path(self.out) / "alerts", number, [*_findings(written), *_findings(found)])
             newest = written.agg(F.max("time")).collect()[0][0] or 0
@@ -127,12 +127,10 @@ class Batch:
         """Write what the laws that look across connections find new in this batch."""
         before = read_batches(written.sparkSession, store, ACROSS, number - 1) if number else None
         before = None if before is None else before.where(F.col("what") == flow_state.ACROSS)
-        return _written(
-            flow_state.across(written.where("what = 'handshake'"), before, self.code), store, ACROSS, number
-        )
+        return _write(flow_state.across(written.where("what = 'handshake'"), before, self.code), store, ACROSS, number)
 
 
-def _written(facts: DataFrame, store: Store, kept: Kept, number: int, *by: str) -> DataFrame:
+def _write(facts: DataFrame, store: Store, kept: Kept, number: int, *by: str) -> DataFrame:
     """Write the facts of a batch over what an attempt before wrote, and read them."""
     place = batch_place(store, kept, number)
     facts.write.mode("overwrite").option("partitionOverwriteMode", "static").partitionBy(*by).parquet(place)

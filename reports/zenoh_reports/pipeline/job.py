@@ -14,7 +14,7 @@ from zenoh_reports.plain.judgements import RunRow
 from zenoh_reports.plain.results import FaultRow
 
 from . import judgements
-from .commits import OLD, REPLACES, RUN, CommitRow, Log, better, new_commit
+from .commits import OLD, REPLACES, RUN, CommitLog, CommitRow, better, new_commit
 from .derive import CLUSTERS, FLAKES, HISTORY, JUDGEMENTS, MATRIX, STORED, derive, read
 from .judgements import shaped
 from .places import location, told
@@ -97,7 +97,7 @@ def compact(spark: SparkSession, store: Store) -> int:
     return len(log.live)
 
 
-def get(spark: SparkSession, store: Store, kept: Kept, log: Log | None = None) -> DataFrame:
+def get(spark: SparkSession, store: Store, kept: Kept, log: CommitLog | None = None) -> DataFrame:
     """A table of runs, or a derived one. Raises CannotGoOn."""
     log = log or store.log(spark)
     if kept in DERIVED:

@@ -36,7 +36,7 @@ Read = Callable[[Path, str], Iterator[Any]]
 """Rows of a file that lies here, and has another name where it came from."""
 
 
-def listed(spark: SparkSession, places: Sequence[str], names: str) -> list[str]:
+def list_files(spark: SparkSession, places: Sequence[str], names: str) -> list[str]:
     """The files below these addresses whose names match, and those that are named themselves, sorted. Raises CannotGoOn."""
     with told("list the files", ", ".join(places)):
         files = _files(spark, places).select("path").collect()
@@ -90,12 +90,12 @@ def _head(path: Path, name: str) -> Iterator[CaptureHead]:
 
 def packets(spark: SparkSession, captures: Sequence[CaptureRow]) -> DataFrame:
     """The packets of captures, several to a row, as `traffic.packets` has them of files of this machine."""
-    read = partial(_packed, {each.path: each.file for each in captures})
+    read = partial(_pack, {each.path: each.file for each in captures})
     found = _contents(spark, [each.path for each in captures])
     return found.mapInArrow(partial(_read_all, PackedRow, read), schema(PackedRow))
 
 
-def _packed(numbers: Mapping[str, int], path: Path, name: str) -> Iterator[PackedRow]:
+def _pack(numbers: Mapping[str, int], path: Path, name: str) -> Iterator[PackedRow]:
     return gathered(row._replace(file=name) for row in rows(Span(str(path), numbers[name])))
 
 

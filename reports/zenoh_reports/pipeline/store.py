@@ -20,7 +20,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from zenoh_harness.errors import CannotGoOn
 from zenoh_reports.spark import is_connected
 
-from .commits import OLD, RUN, CommitRow, Log
+from .commits import OLD, RUN, CommitLog, CommitRow
 from .judgements import shaped
 from .places import location, told
 from .types import schema
@@ -98,7 +98,7 @@ class Store:
                 path = java._jvm.org.apache.hadoop.fs.Path(place)
                 path.getFileSystem(java._jsc.hadoopConfiguration()).delete(path, True)
 
-    def log(self, spark: SparkSession) -> Log:
+    def log(self, spark: SparkSession) -> CommitLog:
         """Read the commits; tables without a log are one commit. Raises CannotGoOn."""
         with told("read the commits", self.place(COMMITS)):
             reader = (
@@ -106,7 +106,7 @@ class Store:
             )
             table = _existing(lambda: reader.json(self.place(COMMITS)))
             rows = [CommitRow(*row) for row in table.collect()] if table is not None else []
-            return Log([*rows, *self._old(spark)])
+            return CommitLog([*rows, *self._old(spark)])
 
     def _old(self, spark: SparkSession) -> list[CommitRow]:
         """The runs that earlier releases kept by day. Raises CannotGoOn for a layout before that."""
@@ -124,7 +124,7 @@ class Store:
         return [CommitRow(OLD, RUN, row.run, row.day, 0, row.judgements, row.faults) for row in found]
 
     def rows(
-        self, spark: SparkSession, kept: Kept, log: Log, commits: Sequence[str], columns: Sequence[str] = ()
+        self, spark: SparkSession, kept: Kept, log: CommitLog, commits: Sequence[str], columns: Sequence[str] = ()
     ) -> DataFrame:
         """The rows of these commits that count; `columns` beside those of the row. Raises CannotGoOn."""
         place, names = self.place(kept), [*schema(kept.row).names, *columns]
