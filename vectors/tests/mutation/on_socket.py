@@ -13,7 +13,8 @@ from pathlib import Path
 from mutation import in_nodes
 from mutation.engine import Mutant, compiled
 from zenoh_conformance.reading.conversation import Side
-from zenoh_harness.commands.peer import node_of, tcp
+from zenoh_harness.commands.peer import node_of
+from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference.serve import Server
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.plan.plan import Selection
@@ -32,11 +33,11 @@ def serve(name: str, kind: str, locator: str, zid: str, profile: str) -> None:
     server = Server(
         node_of(in_nodes.with_fault(in_nodes.BASES[kind], compiled(fault)), profile, zid, initiator=is_initiator)
     )
-    where = tcp(locator)
+    where = Locator.parse(locator)
     if is_initiator:
-        server.serve((where.host, where.port))
+        server.serve(where)
     else:
-        server.listen(where.host, where.port)
+        server.listen_at(where)
         server.serve()
 
 
