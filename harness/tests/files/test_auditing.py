@@ -29,6 +29,18 @@ from zenoh_harness.run.store import embargo
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
 
 
+def test_connections_without_evidence_are_counted(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("zenoh_harness.auditing.MOST_EVIDENCE", 1)
+    said, _, _ = planted("another cookie")
+    both = conversation(said)
+    both.connections["b"] = replace(both.connections["a"], name="b", initiator="tcp/10.0.0.9:50001")
+    both.events = sorted([*both.events, *(replace(e, connection="b") for e in both.events)], key=lambda e: e.time)
+    capture_writer.write(both, tmp_path / "x.pcapng")
+
+    assert invoke(["audit", str(tmp_path / "x.pcapng"), "--out", str(tmp_path / "out")]) == 1
+    assert "evidence was written of 1 of the 2 connections with findings" in capsys.readouterr().out
+
+
 def audited(said, tmp_path, *, seed=None):
     """The capture of these steps, audited; and the packets that carry them. With a seed, packets come twice."""
     whole = list(capture_writer.packets(conversation(said)))

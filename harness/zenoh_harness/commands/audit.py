@@ -180,6 +180,9 @@ def summary(source: AuditedFile) -> Iterator[str]:
         yield from _charges(source, node, law, list(group))
     judged = sum(1 for count in source.audit.subjects.values() if count)
     excused = f", {len(source.listed)} known" if source.listed else ""
+    found = {charge.connection for charge in source.audit.charges}
+    if 0 < len(source.evidence) < len(found):
+        yield f"\nevidence was written of {len(source.evidence)} of the {len(found)} connections with findings"
     if source.secret:
         yield "\nThese findings are under embargo: they are printed here, and --out does not write them."
     yield f"{judged} laws had something to judge; {len(source.open) or 'no'} findings{excused}"
