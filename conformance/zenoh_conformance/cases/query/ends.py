@@ -352,7 +352,8 @@ def many_queries_are_open_at_once(scene: Scene, *, number: int) -> None:
 
     got = [[payload_of(one.message) for one in querier.answers(each)] for each in asked]
     right = got == [[one.to_bytes(2, "big")] for one in range(number)]
-    querier.us.require(right, expected="its own answer to each", got="others", step="each of many")
+    with querier.us.about("reply/response-correlates"):
+        querier.us.require(right, expected="its own answer to each", got="others", step="each of many")
     once = all(querier.finals(each) == 1 for each in asked)
     querier.us.require(once, expected="one ResponseFinal for each", got="another count", step="each of many")
 
