@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from zenoh_conformance.reading.codec import decode
 from zenoh_harness import cli
 
 COMMANDS = (
@@ -56,14 +57,17 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_run(tmp_path, mon
 
 
 @pytest.mark.parametrize("source", ["argument", "file", "standard input"])
-def test_eight_thousand_bytes_are_explained_in_under_a_second(source, tmp_path, monkeypatch, capsys):
+def test_what_takes_long_to_explain_is_not_printing(source, tmp_path, monkeypatch, capsys):
     """Most of the time went into printing 12,000 lines one by one on a console that measures each."""
     extensions = b"".join(bytes([0xA0 | i % 15 + 1, i % 128]) for i in range(4000))
-    text = (b"\x84" + extensions + b"\x01").hex()
+    message = b"\x84" + extensions + b"\x01"
+    text = message.hex()
     path = tmp_path / "long.hex"
     path.write_text(text)
     monkeypatch.setattr(sys, "stdin", path.open())
     began = time.process_time()
+    decode(message)
+    read, began = time.process_time() - began, time.process_time()
     assert cli.invoke(["explain", {"argument": text, "file": str(path), "standard input": "-"}[source]]) == 0
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 18 * read
     assert len(capsys.readouterr().out.splitlines()) > 8000

@@ -8,6 +8,7 @@ from on_the_reference import OnReference
 
 from zenoh_conformance.cases.case import Case, Parameters, all_cases
 from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.reading.connection import Nature
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import provoke, reds, row, runs_in_memory
 from zenoh_harness.reference import Reference
@@ -91,7 +92,8 @@ def test_every_case_and_every_law_has_a_faulty_node() -> None:
     caught = {check for faulty_node in all_faulty_nodes().values() for check in faulty_node.caught_by}
 
     assert [case for case, found in all_cases().items() if runs_in_memory(found) and case not in caught] == []
-    assert [law for law in all_laws() if law not in caught] == []
+    # Beyond unicast no node of ours speaks: changed recordings violate those laws (test_datagram_audit.py).
+    assert [name for name, law in all_laws().items() if Nature.UNICAST in law.natures and name not in caught] == []
 
 
 def test_every_faulty_node_names_checks_that_exist() -> None:

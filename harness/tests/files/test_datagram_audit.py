@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.codec import decode, encode
-from zenoh_conformance.reading.connection import Decoders
+from zenoh_conformance.reading.connection import Decoders, Nature
 from zenoh_conformance.reading.conversation import Conversation, Event
 from zenoh_harness.files import captures
 
@@ -161,6 +162,11 @@ def test_a_changed_copy_is_noticed(recorded, change):
     where = places(recorded, kind)
     number = next(each for each in reversed(where) if edit(recorded.events[each].data) != recorded.events[each].data)
     assert law in broken(with_data(recorded, number, edit(recorded.events[number].data)))
+
+
+def test_each_law_beyond_unicast_is_violated_by_a_change():
+    beyond = {name for name, law in all_laws().items() if Nature.UNICAST not in law.natures}
+    assert beyond <= {law for _, _, law in CHANGES.values()} | {"law/join-is-repeated"}
 
 
 def test_who_stops_saying_join_is_noticed(recorded):
