@@ -127,8 +127,7 @@ class JoinIsRepeated(Law):
     def on_alone(self, seen: Seen, message: Any) -> None:
         due = self.due.get(seen.sender)
         if isinstance(message, Join):
-            lease = message.lease / (1 if message.lease_in_seconds else 1000)
-            self.due[seen.sender] = seen.time + max(PERIOD, 2 * lease)
+            self.due[seen.sender] = seen.time + max(PERIOD, 2 * seconds_of_lease(message))
         if due is not None:
             self.subject(seen)
             self.require(seen.time <= due, at=seen, path="join", expected="JOIN again", got="none for long")
@@ -136,7 +135,10 @@ class JoinIsRepeated(Law):
 
 @law("message-reference/join-next-sn-reliable")
 class NumbersGoOnFromJoin(Law):
-    """The number that JOIN tells for a channel, and those of the FRAMEs and FRAGMENTs there, never go back."""
+    """The number that JOIN tells for a channel, and those of the FRAMEs and FRAGMENTs there, never go back.
+
+    A JOIN with another ZID, or after silence for the lease, is that of a node which has come back: it begins anew.
+    """
 
     natures = ON_MULTICAST
 
@@ -145,9 +147,19 @@ class NumbersGoOnFromJoin(Law):
         self.next: dict[tuple[Side, bool, int], int] = {}
         """Each channel's next number, by sender, reliability and priority."""
         self.mask: dict[Side, int] = {}
+        self.joined: dict[Side, Join] = {}
+        """Each sender's last JOIN."""
+        self.heard: dict[Side, float] = {}
+        """When each sender said something last."""
 
     def on_join(self, seen: Seen, join: Join) -> None:
         """Note the numbers of the lanes that the JOIN has: eight with QoS, else one."""
+        before = self.joined.get(seen.sender)
+        if before is not None and (
+            before.zid != join.zid or seen.time - self.heard[seen.sender] >= seconds_of_lease(before)
+        ):
+            self.next = {channel: number for channel, number in self.next.items() if channel[0] is not seen.sender}
+        self.joined[seen.sender], self.heard[seen.sender] = join, seen.time
         resolution = sane.DEFAULT_RESOLUTION if join.resolution is None else join.resolution
         self.mask[seen.sender] = SN_MASK[resolution & 3]
         for priority, reliable, best_effort in told_numbers(join):
@@ -156,6 +168,7 @@ class NumbersGoOnFromJoin(Law):
 
     def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         if seen.channel is not None and seen.sender in self.mask:
+            self.heard[seen.sender] = seen.time
             channel = (seen.sender, *seen.channel)
             self._judge(seen, channel, message.sn, f"{seen.kind}.sn")
             self.next[channel] = (message.sn + 1) & self.mask[seen.sender]
@@ -170,6 +183,11 @@ class NumbersGoOnFromJoin(Law):
             holds = number <= mask and (number - last + REORDERED) & mask <= (mask >> 1) + REORDERED
             self.require(holds, at=seen, path=path, expected="a number after the last one", got="one before it")
         self.next[channel] = number & mask
+
+
+def seconds_of_lease(join: Join) -> float:
+    """The lease that a JOIN states, in seconds."""
+    return join.lease / (1 if join.lease_in_seconds else 1000)
 
 
 def told_numbers(join: Join) -> list[tuple[int, int, int]]:

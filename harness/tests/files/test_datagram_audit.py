@@ -184,6 +184,16 @@ def test_who_stops_saying_join_is_noticed(recorded):
     assert broken(Conversation(recorded.connections, [first, soon])) == set()
 
 
+def test_a_node_that_comes_back_begins_anew(recorded):
+    joins = places(recorded, "join")
+    first = recorded.events[joins[0]]
+    data = join_number(0x10000)(first.data)
+    other = encode(replace(decode(data).message, zid=sane.init_syn(b"\x07").zid))
+    for wait, said, law in ((1, data, {"law/numbers-go-on-from-join"}), (11, data, set()), (1, other, set())):
+        again = replace(first, time=first.time + wait, data=said)
+        assert broken(Conversation(recorded.connections, [first, again])) == law
+
+
 def test_datagrams_that_overtake_each_other_are_no_fault(recorded):
     frames = places(recorded, "frame")
     one, other = next((a, b) for a, b in pairwise(frames) if b == a + 1)
