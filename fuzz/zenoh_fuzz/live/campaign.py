@@ -111,7 +111,9 @@ class LiveWorker:
         self._later = deque((place, make()) for place, (_, make) in enumerate(done) if place in put_off)
         """Inputs of the small spaces that are put off, with their places: others with the same odd segments are findings."""
         self._walks = self._share(walks.walks(order.seed), self.progress.walked)
-        self._spared: Counter[frozenset[str]] = Counter()
+        self._spared: Counter[frozenset[Oddity]] = Counter()
+        self._by_keys = 0
+        """Batches in which the target panicked only when the bystanders used keys of the inputs."""
         self._history: deque[Input] = deque(maxlen=HISTORY)
         """What the target got since it was started."""
         self._pending: deque[tuple[Symptom, tuple[Input, ...]]] = deque()
@@ -173,7 +175,8 @@ class LiveWorker:
         """Run one batch, and look into what it did."""
         drawn = list(self._draw())
         starts, history = self.trial.starts, tuple(self._history)
-        result = self.trial.run([made for made, _ in drawn], self.is_over)
+        result = self.trial.run([made for made, _ in drawn], self.is_over, try_keys=self._tries_keys())
+        self._by_keys += result.by_keys
         self.progress.starts += self.trial.starts - starts
         self.progress.inputs += result.performed
         for (made, names), features in zip(drawn, result.features, strict=False):
@@ -229,14 +232,18 @@ class LiveWorker:
 
     def _is_spared(self, made: Input) -> bool:
         """Whether inputs with the same odd segments showed symptoms often enough."""
-        odd = odd_paths(made)
+        odd = oddities(made)
         hit = any(count >= OFTEN and paths <= odd for paths, count in self._spared.items())
         return hit and self.random.random() < SPARED
 
+    def _tries_keys(self) -> bool:
+        """Whether the bystanders use the keys of a batch: seldom, once a target panics at keys that are right, and at each of many."""
+        return self._by_keys < OFTEN or self.random.random() >= SPARED
+
     def _symptom(self, symptom: Symptom, made: Sequence[Input], *, sure: bool, before: Sequence[Input]) -> None:
         """Confirm, minimise and store a symptom that is new; count one that is known."""
-        if sure and (paths := odd_paths(made[-1])):
-            self._spared[paths] += 1
+        if sure and (odd := oddities(made[-1])):
+            self._spared[odd] += 1
         name = id_of(symptom)
         if name in self._known:
             self.trial.known.add(symptom.key)
@@ -255,8 +262,8 @@ class LiveWorker:
     def _spare(self, made: Sequence[Input]) -> None:
         """Leave out inputs with the odd segments of inputs that cause a finding."""
         for act in (act for one in made for act in one):
-            if paths := odd_paths((act,)):
-                self._spared[paths] += 1
+            if odd := oddities((act,)):
+                self._spared[odd] += 1
 
     def _minimise_pending(self, *, all_of_them: bool = False) -> None:
         """Make the inputs of confirmed findings smaller: where the search had its share of the time, and all at the end."""
@@ -317,9 +324,18 @@ class LiveWorker:
         new.replace(path)
 
 
-def odd_paths(made: Input) -> frozenset[str]:
-    """Return the paths of the segments that an edit replaced."""
-    return frozenset(one.path for act in made for one in act.segments if one.note == "replaced")
+Oddity = tuple[str, int, bool]
+"""The path of a segment that an edit replaced, the size of what stands there in powers of two, and whether that is ASCII."""
+
+
+def oddities(made: Input) -> frozenset[Oddity]:
+    """Return what is odd in an input.
+
+    The path alone would say too little: a key that is not ASCII and one that is too deep are two oddities of one field, and a
+    fault that the first one shows on each try must not keep the second one from being tried.
+    """
+    replaced = (one for act in made for one in act.segments if one.note == "replaced")
+    return frozenset((one.path, len(one.data).bit_length(), one.data.isascii()) for one in replaced)
 
 
 def _count(counts: dict[str, int], names: Sequence[str]) -> None:

@@ -48,8 +48,9 @@ from .acts import GREETED, LINKED, Act, Input, count_anew, in_frame, join_batche
 
 T = TypeVar("T")
 U = TypeVar("U")
-DEPTHS: Final = (8, 64, 512, 4096, 30_000)
-"""How often the chunk of a key is repeated; the last ones nearly fill a batch."""
+DEPTHS: Final = (4096, 30_000, 512, 64, 8)
+"""How often the chunk of a key is repeated. What recurs over a key fails at the first one; the next one nearly fills a batch, and
+is refused by old releases, which overflow their stack at the first."""
 ODD_BODIES: Final = tuple(
     dict.fromkeys(
         (
@@ -151,6 +152,8 @@ class OddValue(NamedTuple):
     path: str
     data: bytes
     recompute: bool
+    turn: int = 0
+    """How many other values of the same field are tried before it."""
 
     def batch(self) -> Segments:
         """Return the message with the odd value."""
@@ -158,13 +161,18 @@ class OddValue(NamedTuple):
 
 
 def _replace_each(
-    wanted: Callable[[Segment], bool], values: Callable[[Segment], Iterable[bytes]], *, recompute: bool
+    wanted: Callable[[Segment], bool],
+    values: Callable[[Segment], Iterable[bytes]],
+    *,
+    recompute: bool,
+    in_order: bool = False,
 ) -> Iterator[OddValue]:
+    """Yield each wanted segment with each value; `in_order`: the first value of all fields is tried before the second one."""
     for segments in messages():
         for one in segments:
             if one.data and wanted(one):
-                for value in dict.fromkeys(values(one)):
-                    yield OddValue(segments, one.path, value, recompute)
+                for turn, value in enumerate(dict.fromkeys(values(one))):
+                    yield OddValue(segments, one.path, value, recompute, turn if in_order else 0)
 
 
 def _measures(one: Segment) -> bool:
@@ -172,13 +180,15 @@ def _measures(one: Segment) -> bool:
 
 
 def _lies(one: Segment) -> Iterator[bytes]:
+    """Yield wrong values of a length: first what no memory holds and yet a process may ask for, then others from the largest."""
     true, _ = vle.decode(one.data)
-    yield from (vle.encode(value & vle.MOST) for value in (*EDGES, true + 1, max(true - 1, 0), true + 40, 1 << 50))
+    wrong = (1 << 50, true + 1, *reversed(EDGES), max(true - 1, 0), true + 40)
+    yield from (vle.encode(value & vle.MOST) for value in wrong)
 
 
 def lengths() -> Iterator[OddValue]:
     """Yield every length and count with every edge value, and nothing else changed."""
-    return _replace_each(_measures, _lies, recompute=False)
+    return _replace_each(_measures, _lies, recompute=False, in_order=True)
 
 
 def numbers() -> Iterator[OddValue]:
@@ -217,6 +227,7 @@ def depths() -> Iterator[OddValue]:
         lambda one: one.path.endswith(TEXT),
         lambda one: (form for depth in DEPTHS for form in (b"/".join([b"a"] * depth), b"a" * 2 * depth)),
         recompute=True,
+        in_order=True,
     )
 
 
@@ -244,35 +255,50 @@ def _odd_values() -> Mapping[str, tuple[OddValue, ...]]:
     return {name: tuple(source()) for name, source in VALUES.items()}
 
 
-def spaces(state: str) -> dict[str, list[tuple[str, Callable[[], Input]]]]:
-    """Return what makes the inputs of the small spaces in one state, by name, each with its group; the pairs stand in the first one.
+class Row(NamedTuple):
+    """What makes one input of a small space, with its group and its turn there."""
+
+    group: str
+    turn: int
+    make: Callable[[], Input]
+
+
+BY_MESSAGE: Final = ("depths", "texts")
+"""The spaces whose groups are those of a field in one kind of message: a text is read alike everywhere, and used otherwise."""
+
+
+def spaces(state: str) -> dict[str, list[Row]]:
+    """Return what makes the inputs of the small spaces in one state, by name; the pairs stand in the first one.
 
     A group has the values of one field, in whatever shape of a message it stands.
     """
-    values: dict[str, list[tuple[str, Callable[[], Input]]]] = {
-        f"{name} {state}": [(_field(one.path), partial(_odd_input, state, one)) for one in odd]
+    values = {
+        f"{name} {state}": [
+            Row(_field(one.path, whole=name in BY_MESSAGE), one.turn, partial(_odd_input, state, one)) for one in odd
+        ]
         for name, odd in _odd_values().items()
     }
     if state == STATES[0]:
-        values["pairs"] = [("", partial(tuple, one)) for one in pairs()]
+        values["pairs"] = [Row("", 0, partial(tuple, one)) for one in pairs()]
     return values
 
 
-def _field(path: str) -> str:
-    """Return the last three names of a path, without places: the same field of different messages."""
-    return ".".join(re.sub(r"\[\d+\]|unknown_\d+", "", path).split(".")[-3:])
+def _field(path: str, *, whole: bool) -> str:
+    """Return a path without places, or the last three names of it: the same field of different messages."""
+    names = re.sub(r"\[\d+\]|unknown_\d+", "", path).split(".")
+    return ".".join(names if whole else names[-3:])
 
 
 def _odd_input(state: str, one: OddValue) -> Input:
     return in_state(state, one.batch())
 
 
-def _deal(rows: Sequence[tuple[str, T]], random: Random) -> Iterator[T]:
-    """Yield one of each group in turn, groups and their members in an order drawn at random: each field gets an odd value early."""
-    groups: dict[str, list[T]] = {}
-    for name, row in random.sample(rows, len(rows)):
-        groups.setdefault(name, []).append(row)
-    return _in_turns({name: iter(group) for name, group in groups.items()}, lambda _name, row: row)
+def _deal(rows: Sequence[Row], random: Random) -> Iterator[Callable[[], Input]]:
+    """Yield one of each group in turn, groups and members of one turn in an order drawn at random: each field gets an odd value early."""
+    groups: dict[str, list[Callable[[], Input]]] = {}
+    for row in sorted(random.sample(rows, len(rows)), key=lambda row: row.turn):
+        groups.setdefault(row.group, []).append(row.make)
+    return _in_turns({name: iter(group) for name, group in groups.items()}, lambda _name, make: make)
 
 
 def _in_turns(sources: dict[str, Iterator[T]], show: Callable[[str, T], U]) -> Iterator[U]:

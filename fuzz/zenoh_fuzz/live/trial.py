@@ -64,6 +64,8 @@ class BatchResult:
     """Inputs up to the one after which the symptom was seen."""
     sure: bool = False
     """Whether the last of them was seen to cause it."""
+    by_keys: bool = False
+    """Whether the target panicked only when the bystanders used the keys of the inputs."""
     features: list[frozenset[str]] = field(default_factory=list)
     """What the target did on each input."""
 
@@ -119,11 +121,16 @@ class Trial:
         return self._ended_cpu + self._node_cpu
 
     def run(
-        self, inputs: Sequence[Input], until: Callable[[], bool] = lambda: False, *, brief: bool = False
+        self,
+        inputs: Sequence[Input],
+        until: Callable[[], bool] = lambda: False,
+        *,
+        brief: bool = False,
+        try_keys: bool = True,
     ) -> BatchResult:
         """Run inputs in the same sessions, each with a fence, and look at the target's health; after a symptom it is ended.
 
-        `brief`: once the target has panicked, its health does not matter.
+        `brief`: once the target has panicked, its health does not matter. `try_keys`: whether the bystanders use keys of the inputs.
         """
         outcome = BatchResult()
         sessions = OurSessions(self.node, self.role, lambda: self._panic() is not None)
@@ -142,9 +149,12 @@ class Trial:
             if self.fresh:
                 sessions.leave()
         if outcome.symptom is None:
-            cause = cause or bystanders.look(keys_of(inputs[: outcome.performed]))
+            keys = keys_of(inputs[: outcome.performed]) if try_keys else frozenset()
+            calm = self._panic() is None
+            cause = cause or bystanders.look(keys)
             sessions.leave()
             seen = self._panic_symptom()
+            outcome.by_keys = bool(keys and calm and seen)
             outcome.symptom = seen if seen and (brief or seen.key in self.known) else self._examine(cause)
         if outcome.symptom is not None:
             self.stop()
