@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -14,13 +16,15 @@ import pytest
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import Close
+from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.codec import Segments, encode
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import Segment
 from zenoh_fuzz import inputs
+from zenoh_fuzz.campaign.effect import mann_whitney, superiority
 from zenoh_fuzz.live import seeds, small, walks
 from zenoh_fuzz.live.acts import Act, Input, is_lawful, runs_of, trace_batch
-from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin
+from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin, oddities
 from zenoh_fuzz.live.input_scripts import Numbers, input_of, script_of
 from zenoh_fuzz.live.mutate import EDITS_OF_INPUTS, SANE, mutate
 from zenoh_fuzz.live.planted import EFFECTS, FAULTY, ZOMBIES, is_across, kind_of, trigger_of
@@ -41,6 +45,8 @@ from zenoh_harness.files import scripts
 from zenoh_harness.targets.lookup import open_checked
 
 HERE = "python:zenoh_fuzz.live.planted"
+CONNECTS = f"exec:{sys.executable} -m zenoh_fuzz.live.planted {{}} {{{{locator}}}}?as=initiator"
+"""The target string of a planted node that connects to us."""
 
 
 def words() -> dict[str, Act]:
@@ -198,6 +204,39 @@ def test_small_spaces_hold_every_state_and_every_pair() -> None:
     assert len({tuple(make() for _, make in islice(small.in_turns(3), 50)) for _ in range(2)}) == 1
 
 
+def test_each_text_is_deep_before_it_is_less_deep() -> None:
+    """Of the depths, each field of each message first gets as many chunks as overflow a stack."""
+    rows = small.spaces("live")["depths live"]
+    fields = {row.group for row in rows}
+    first = [make() for make in islice(small._deal(rows, Random(1)), len(fields))]
+    sizes = [max(one.data.count(b"a/") for act in made for one in act.segments) for made in first]
+
+    assert set(sizes) == {small.DEPTHS[0] - 1}
+    assert "frame.messages.declare.d_subscriber.key.suffix.bytes" in fields
+
+
+def test_two_oddities_of_one_field_differ() -> None:
+    """A key that is not ASCII says nothing about one that is deep, nor a length that is near about one that is far."""
+    path = "frame.messages[0].declare.d_subscriber.key.suffix.bytes"
+    keys = ["é", "ü", "/".join("a" * 4096)]
+    made = [
+        (replace(act := words()["DSubscriber"], segments=act.segments.replace(path, key.encode())),) for key in keys
+    ]
+
+    assert oddities(made[0]) == oddities(made[1]) != oddities(made[2])
+    assert {path for path, *_ in oddities(made[2])} == {path}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "p", "superior"),
+    [([1, 2, 3], [4, 5, 6], 0.1, 1.0), ([1, 2], [1, 2], 1.0, 0.5), ([7, 8], [1, math.inf], 1.0, 0.5)],
+)
+def test_engines_are_compared_by_ranks(first: list[float], second: list[float], p: float, superior: float) -> None:
+    """The exact test and the effect size of small samples, with ties and with trials that found nothing."""
+    assert mann_whitney(first, second) == pytest.approx(p)
+    assert superiority(first, second) == superior
+
+
 def test_small_spaces_reach_bodies_that_other_pages_define() -> None:
     """The body of an OAM and of an extension get every odd body, their lengths right."""
     paths = {one.path for one in small.bodies()}
@@ -289,10 +328,18 @@ def test_a_symptom_is_confirmed_and_minimised() -> None:
     assert input_of(scripts.parse(bytes.fromhex(row.input).decode()))
 
 
-@pytest.mark.parametrize("name", ["key_0", "session_2", "all_0"])
-def test_the_script_of_a_finding_convicts(name: str, tmp_path: Path) -> None:
-    """`zconform replay` is red on the node at fault, whether steps or the target's health show it, and green on the reference."""
-    nodes = [Trial(open_checked(f"{HERE}:{each}")) for each in (name, "sane_0")]
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("key_0", f"{HERE}:{{}}"), ("all_0", f"{HERE}:{{}}"), ("session_1", CONNECTS)],
+    ids=("steps", "health", "connects"),
+)
+def test_the_script_of_a_finding_convicts(name: str, target: str, tmp_path: Path) -> None:
+    """`zconform replay` is red on the node at fault, whether steps or the target's health show it, and green on the reference.
+
+    A node that connects is seen and convicted like one that listens.
+    """
+    role = WhatAmI.ROUTER if target == CONNECTS else WhatAmI.CLIENT
+    nodes = [Trial(open_checked(target.format(each)), role) for each in (name, "sane_0")]
     made = [(words()["Put"],), trigger_acts(int(name.partition("_")[2]))]
     try:
         symptom = nodes[0].run(made).symptom

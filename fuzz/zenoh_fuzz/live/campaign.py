@@ -57,15 +57,21 @@ class LiveOrder(CampaignOrder):
     target: str
     inputs: int = 0
     """Inputs after which a worker ends; 0 for no limit."""
-    role: str = "client"
-    """What our sessions say they are."""
+    role: str | None = None
+    """What our sessions say they are; without it a client, and a router to a target that connects."""
     engine: Engine = "guided"
     fresh: bool = False
     resume: bool = False
 
     def words(self, *about: str) -> list[str]:
         """Return the words of the command line."""
-        own = [self.target, "--as", self.role, "--engine", self.engine, *(["--fresh"] if self.fresh else [])]
+        own = [
+            self.target,
+            *(["--as", self.role] if self.role else []),
+            "--engine",
+            self.engine,
+            *(["--fresh"] if self.fresh else []),
+        ]
         own += ["--inputs", str(self.inputs)] if self.inputs else []
         own += ["--until-found", str(self.until_found)] if self.until_found else []
         return CampaignOrder.words(self, *own, *about)
@@ -101,7 +107,9 @@ class LiveWorker:
     ) -> None:
         self.order, self.number, self.show = order, number, show
         self.folder = order.folder / ORACLE
-        self.trial = Trial(open_checked(order.target), WhatAmI[order.role.upper()], fresh=order.fresh)
+        target = open_checked(order.target)
+        role = order.role or ("router" if target.side is Side.INITIATOR else "client")
+        self.trial = Trial(target, WhatAmI[role.upper()], fresh=order.fresh)
         self.outcome = Outcome()
         self.progress = self._begin()
         self.corpus = Corpus(self.folder / "corpus", order.corpora)
@@ -375,12 +383,7 @@ def begin(order: LiveOrder, versions: dict[str, str]) -> Path:
 
 def check(order: LiveOrder) -> None:
     """Check the target, and that what must be there for `--resume` is there. Raises UsageError."""
-    if open_checked(order.target).side is not Side.RESPONDER:
-        raise UsageError(
-            f"{order.target} is an initiator",
-            step="fuzz live",
-            hint="live campaigns need a target that accepts sessions",
-        )
+    open_checked(order.target)
     if order.resume and not (order.folder / ORACLE / campaigns.MANIFEST).exists():
         raise UsageError(
             f"there is no campaign in {order.folder / ORACLE}", step="--resume", hint="begin it without --resume"

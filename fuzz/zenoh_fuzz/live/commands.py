@@ -47,9 +47,7 @@ def seconds_of(text: str) -> float:
     "--as",
     "role",
     type=click.Choice(("client", "peer", "router")),
-    default="client",
-    show_default=True,
-    help="What our sessions say they are.",
+    help="What our sessions say they are.  [default: client; router, to a target that connects]",
 )
 @click.option(
     "--engine",
@@ -74,6 +72,7 @@ def live(shell: Shell, target: str, duration: str, out: Path, **options: Any) ->
     """Fuzz a whole node in sessions; continue after findings.
 
     TARGET is started, and started anew after each finding. Inputs are scripts; health, bystanders and the target's output judge it.
+    A target that connects to us (`as=initiator`, clients) gets one session after the other.
 
     \b
     Example:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from zenoh_conformance.messages import Query, Request, sane
 from zenoh_conformance.primitives import WhatAmI, WireExpr
 from zenoh_conformance.reading.codec import Segments, encode
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.explain import explain_batch
 from zenoh_conformance.wire import DecodeError, Layer, vle
 from zenoh_fuzz import inputs
@@ -85,7 +86,7 @@ def script_of(
 
     `beside`: steps of bystanders before and after; without a fence behind odd messages, which need not be answered, at the end.
     """
-    author = _Author(role)
+    author = _Author(role, Side(header.get("target", Side.RESPONDER.value)))
     runs = [run for one in made for run in runs_of(one)]
     before, after = beside or ((), ())
     for at, run in enumerate(runs):
@@ -96,8 +97,8 @@ def script_of(
 class _Author:
     """Writes the steps of a script."""
 
-    def __init__(self, role: WhatAmI) -> None:
-        self.role = role
+    def __init__(self, role: WhatAmI, target: Side) -> None:
+        self.role, self.target = role, target
         self.steps: list[Step] = []
         self._numbers = Numbers()
         self._fences = count(FENCES)
@@ -123,7 +124,7 @@ class _Author:
         name = act.link if act.stage == LIVE else f"{act.link}-{act.stage}"
         if name not in self._opened:
             self._opened.add(name)
-            self.steps += opening(name, act.stage, self.role)
+            self.steps += opening(name, act.stage, self.role, self.target)
         for _ in range(act.times):
             self.steps.append(Step(do="send", connection=name, parts=_parts(act, self._numbers.on(name))))
 
@@ -148,27 +149,37 @@ def segments_of_network(message: Any) -> Segments:
     return in_frame(found[0])
 
 
-def opening(name: str, stage: str, role: WhatAmI) -> Iterator[Step]:
-    """Yield the steps that open a link and bring its session to a stage."""
+def opening(name: str, stage: str, role: WhatAmI, target: Side = Side.RESPONDER) -> Iterator[Step]:
+    """Yield the steps that open a link, or accept it from an initiator, and bring its session to a stage."""
     yield Step(do="open", connection=name)
+    if target is Side.INITIATOR:
+        yield Step(do="expect", connection=name, what="InitSyn")
     if stage == LINKED:
         return
-    zid = b"\x01" * 8
-    init = explain_batch(encode(sane.init_syn(zid, whatami=role)), Layer.TRANSPORT).lines
+    yield from _init(name, role, target)
+    if stage == GREETED:
+        return
+    ack = target is Side.INITIATOR
+    rows = (("header", b"\x62" if ack else b"\x42"), ("lease", b"\x0a"), ("initial_sn", b"\x00"))
+    head = [Part(PREFIX, Value(bound="auto")), *(Part(f"open.{field}", Value(data=data)) for field, data in rows)]
+    cookie = Value(bound="heard", name=name, path="init.cookie.bytes")
+    tail = [Part("open.cookie.length", Value(bound="length")), Part("open.cookie.bytes", cookie)]
+    yield Step(do="send", connection=name, parts=(*head, *(() if ack else tail)))
+    if not ack:
+        yield Step(do="expect", connection=name, what="OpenAck")
+
+
+def _init(name: str, role: WhatAmI, target: Side) -> Iterator[Step]:
+    """Yield the steps that send our INIT and expect what follows it."""
+    message = sane.init_syn(b"\x01" * 8, whatami=role)
+    if target is Side.INITIATOR:
+        message = sane.init_ack(message, b"\x01" * 8, whatami=role, cookie=b"zconform-cookie")
     parts = [Part(PREFIX, Value(bound="auto"))]
-    for line in init:
+    for line in explain_batch(encode(message), Layer.TRANSPORT).lines:
         value = Value(bound="zid", name=name) if line.path == "init.zid" else Value(data=line.data)
         parts.append(Part(line.path.replace("-", "_"), value, line.note))
     yield Step(do="send", connection=name, parts=tuple(parts))
-    yield Step(do="expect", connection=name, what="InitAck")
-    if stage == GREETED:
-        return
-    cookie = Value(bound="heard", name=name, path="init.cookie.bytes")
-    rows = (("header", Value(data=b"\x42")), ("lease", Value(data=b"\x0a")), ("initial_sn", Value(data=b"\x00")))
-    head = [Part(PREFIX, Value(bound="auto")), *(Part(f"open.{name}", value) for name, value in rows)]
-    tail = [Part("open.cookie.length", Value(bound="length")), Part("open.cookie.bytes", cookie)]
-    yield Step(do="send", connection=name, parts=(*head, *tail))
-    yield Step(do="expect", connection=name, what="OpenAck")
+    yield Step(do="expect", connection=name, what="OpenSyn" if target is Side.INITIATOR else "InitAck")
 
 
 def _parts(act: Act, next_number: NextNumber) -> tuple[Part, ...]:

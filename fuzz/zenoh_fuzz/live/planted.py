@@ -1,10 +1,12 @@
 """Planted nodes: the reference that goes wrong after a few right messages in a row; generated, to measure campaigns with.
 
 Each is a target, as in `python:zenoh_fuzz.live.planted:key_7`: what it stops doing, and the number from which its messages are drawn.
+As a program, `python -m zenoh_fuzz.live.planted key_7 LOCATOR`, it connects.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -156,3 +158,13 @@ def __getattr__(name: str) -> Callable[[str], _Served]:
     if name.startswith("__"):
         raise AttributeError(name)
     return serve(planted_node(name))
+
+
+def main(name: str, locator: str) -> None:
+    """Let a planted node connect to a locator, again after each end."""
+    node = Reference() if name == "sane_0" else planted_node(name)()
+    Server(node).serve(connect_to=Locator.parse(locator))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -24,7 +24,8 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.primitives import WhatAmI, WireExpr
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.kinds import InitAck
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenSyn
 from zenoh_conformance.reading.names import undeclared_key
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.talking.budget import ReadBudget
@@ -41,6 +42,8 @@ from .acts import GREETED, LIVE, Act
 
 PATIENCE: Final = 1.0
 """Seconds within which a target answers."""
+COMES: Final = 5.0
+"""Seconds within which a target that connects comes again."""
 GLANCE: Final = 0.002
 """Seconds between two looks at the other links while one is waited for."""
 LOOK: Final = 0.1
@@ -73,6 +76,11 @@ class OurSessions:
         """What the target did since the campaign looked last: kinds of messages and ends of links."""
         self._names = count(1)
 
+    @property
+    def connects(self) -> bool:
+        """Whether the target connects to us: it then has one session, whatever a link is called."""
+        return self.node.side is Side.INITIATOR
+
     def session(self, link: str, *, role: WhatAmI | None = None) -> Dialogue:
         """Return the live session of a link, opened if there is none. Raises Deviation or CannotConnect."""
         us = self.live.get(link)
@@ -85,7 +93,8 @@ class OurSessions:
         return us
 
     def _wire(self, link: str) -> LinkWire:
-        deadline = Deadline.after(scaled(PATIENCE))
+        comes = max(scaled(COMES), habits_of(self.node).patience)
+        deadline = Deadline.after(comes if self.connects else scaled(PATIENCE))
         return self.recorder.wire(self.node, f"{link}.{next(self._names)}", deadline)
 
     def _dialogue(self, link: str) -> Dialogue:
@@ -111,16 +120,23 @@ class OurSessions:
                 us.wire.send(us.framed(act.batch(us.next_sn)))
 
     def _wait(self, seconds: float) -> None:
+        """Read what the sessions bring for some time; without a session there is nobody whose time would pass."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        while (left := until - time.monotonic()) > 0:
             self.pump()
-            time.sleep(min(0.01, seconds))
+            open_ones = [us for us in self.live.values() if us.ended is None]
+            if not open_ones:
+                return
+            for us in open_ones:
+                if (event := us.wire.receive(left if len(open_ones) == 1 else min(left, GLANCE))) is not None:
+                    us._take(event)
 
     def _early(self, act: Act) -> None:
         """Send an act before OPEN, on a link of its own, and read until the target ends it."""
+        if self.connects:
+            self.leave()
         us = self._dialogue(f"{act.link}-{act.stage}")
-        if act.stage == GREETED:
-            us.ask(us.init_syn(whatami=self.role), expect=InitAck)
+        self._greet(us, act.stage)
         for _ in range(act.times):
             us.wire.send(us.framed(act.batch(us.next_sn)))
         us.wire.finish()
@@ -130,6 +146,15 @@ class OurSessions:
                 us._take(event)
         self._read(act.stage, us)
         us.wire.shut()
+
+    def _greet(self, us: Dialogue, stage: str) -> None:
+        """Bring a link to a stage before OPEN; a target that connects speaks first."""
+        if self.connects:
+            syn = us.expect(InitSyn)
+            if stage == GREETED:
+                us.ask(us.init_ack(syn, whatami=self.role), expect=OpenSyn)
+        elif stage == GREETED:
+            us.ask(us.init_syn(whatami=self.role), expect=InitAck)
 
     # -- reading
 
@@ -236,7 +261,9 @@ class Bystanders:
         A node that routes nothing owes a bystander only answers, and one with a single session not even a session.
         """
         node = self.sessions.node
-        if 1 in (node.profile.sessions, habits_of(node).sessions):
+        if self.sessions.connects:
+            self.sessions.leave()  # what an odd session does not do is no fault: a new one is asked
+        elif 1 in (node.profile.sessions, habits_of(node).sessions):
             return ""
         if not self.routed:
             return self._alone()
@@ -259,10 +286,13 @@ class Bystanders:
 
     def _alone(self) -> str:
         try:
-            self.sessions.session(self.FIRST, role=WhatAmI.CLIENT)
+            self.sessions.session(self.FIRST, role=None if self.sessions.connects else WhatAmI.CLIENT)
         except (Deviation, CannotConnect) as why:
             return f"no new session: {without_numbers(str(why))}"
-        return "" if self.sessions.fence(self.FIRST) else "a bystander's query is not finished"
+        served = self.sessions.fence(self.FIRST)
+        if self.sessions.connects:
+            self.sessions.leave()
+        return "" if served else "a bystander's query is not finished"
 
     def _publish(self, second: Dialogue, key: str, keys: frozenset[str]) -> str:
         due: dict[bytes, str] = {}

@@ -7,22 +7,24 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.primitives import WhatAmI, keyexpr
+from zenoh_conformance.reading.conversation import Side
 from zenoh_fuzz.finding import without_numbers
 from zenoh_harness.errors import CannotConnect
+from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs.processes import Usage
 from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.run.node.health import Budget, Health, check, death, learn, wrote
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 
 from .acts import LIVE, Act, Input, is_lawful, rides, runs_of
-from .sessions import Bystanders, OurSessions, is_router
+from .sessions import LOOK, Bystanders, OurSessions, is_router
 
 GROWN: Final = Usage(memory=512 << 20, threads=64, descriptors=128, processes=8)
 """What a target may hold more than at first, once all sessions have ended."""
@@ -102,7 +104,8 @@ class Trial:
             learnt = learn(self._node)
             panics = frozenset(sign.cause for sign in self._node.vitals().signs)
             if self._enough is None:
-                self._enough = check(self._node).grade if is_router(self._node) else Grade.HANDSHAKE
+                listens = self._node.side is Side.RESPONDER
+                self._enough = check(self._node).grade if listens and is_router(self._node) else Grade.HANDSHAKE
             self._budget = Budget(calm=learnt.calm, enough=self._enough, panics=panics)
             self._first = None
         return self._node
@@ -133,6 +136,8 @@ class Trial:
         `brief`: once the target has panicked, its health does not matter. `try_keys`: whether the bystanders use keys of the inputs.
         """
         outcome = BatchResult()
+        if self.target.side is Side.INITIATOR:
+            inputs = [on_one_link(one) for one in inputs]
         sessions = OurSessions(self.node, self.role, lambda: self._panic() is not None)
         if self.hurried:
             sessions.patience = min(sessions.patience, self._budget.slow)
@@ -179,7 +184,8 @@ class Trial:
                 sessions.perform(act)
             silent = [link for link in links if not self._answers(sessions, link, one[-1] if riding else None)]
         except (Deviation, CannotConnect):
-            return self._death() if self._dead() else self._examine("no new session")
+            # One that connects may take its time: the look at its health waits for it.
+            return self._death() if self._dead() else self._examine("" if sessions.connects else "no new session")
         if self._dead():
             return self._death()
         if (silent or any(sessions.live[link].is_over for link in links)) and (symptom := self._panic_symptom()):
@@ -206,7 +212,7 @@ class Trial:
 
     def _dead(self) -> bool:
         vitals = self.node.vitals()
-        return not vitals.running
+        return not vitals.running and not (vitals.in_order and getattr(self.node, "again", None))
 
     def _death(self) -> Symptom:
         health = check(self.node, self._budget)  # waits until the process and its output have ended
@@ -259,7 +265,9 @@ class Trial:
         """What it holds more than at first, though all sessions have ended."""
         until = time.monotonic() + SETTLED
         while (grown := self._excess()) and time.monotonic() < until:
-            time.sleep(0.1)
+            assert self.node.program is not None  # only a process is seen to grow
+            if self.node.program.wait(Deadline.after(LOOK)) is not None:
+                return self._death()
         if not grown:
             return None
         return Symptom(
@@ -276,6 +284,11 @@ class Trial:
         first = self._first = self._first or now
         grown = {name: getattr(now, name) - getattr(first, name) for name in ("memory", "threads", "descriptors")}
         return next((name for name, count in grown.items() if count > getattr(GROWN, name)), "")
+
+
+def on_one_link(made: Input) -> Input:
+    """Return an input for a target that connects, which has one session: all acts on one link."""
+    return tuple(replace(act, link="a") for act in made)
 
 
 def cpu_of(node: NodeInstance) -> float:
