@@ -13,7 +13,10 @@ def superiority(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def mann_whitney(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the two-sided p of Mann and Whitney's test, exact, with ties: the share of all ways to deal the trials out that differ as much."""
+    """Return the two-sided p of Mann and Whitney's test, exact, with ties.
+
+    It is the share of all ways to deal the trials out to the two that differ as much as the way that was seen.
+    """
     pooled = (*first, *second)
     middle = len(first) * len(second) / 2
     seen = abs(_wins(first, second) - middle)

@@ -294,7 +294,7 @@ def _odd_input(state: str, one: OddValue) -> Input:
 
 
 def _deal(rows: Sequence[Row], random: Random) -> Iterator[Callable[[], Input]]:
-    """Yield one of each group in turn, groups and members of one turn in an order drawn at random: each field gets an odd value early."""
+    """Yield one of each group in turn, groups and members of one turn in an order drawn at random, so that each field comes early."""
     groups: dict[str, list[Callable[[], Input]]] = {}
     for row in sorted(random.sample(rows, len(rows)), key=lambda row: row.turn):
         groups.setdefault(row.group, []).append(row.make)
