@@ -40,8 +40,8 @@ class _Numbered(MemoryScene):
         super().__init__(case.requirement, node, role=case.role, profile=case.profile, seed=number)
         self._number = number
 
-    def wire(self, name: str = "us") -> MemoryWire:
-        return super().wire(f"{name}-{self._number}")
+    def wire(self, name: str = "us", *, group: str = "") -> MemoryWire:
+        return super().wire(f"{name}-{self._number}", group=group)
 
 
 def drawn(order: random.Random, node: type[Reference], most: int | None = None, *, crowds: bool = True) -> list[Item]:

@@ -21,6 +21,14 @@ class Profile:
     credentials: tuple[str, str] | None = None
     """User and password that a session must present."""
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The multicast groups that a node in this profile is in."""
+        return tuple(name for name in GROUPS if name in self.offers)
+
+
+GROUPS: Final = ("multicast", "scouting")
+"""The groups of a node: where it says JOIN, and where it hears SCOUT."""
 
 ASSUMED: Final = frozenset(
     {"routing", "interests", "finals", "several-links", "several-sessions", "many-links", "many-sessions", "stream"}
@@ -69,6 +77,16 @@ PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
             ),
             Profile(
                 name="timestamping", about="stamps the data that passes", offers=frozenset({"timestamping", "qos"})
+            ),
+            Profile(
+                name="multicast",
+                about="in a multicast group, and found by scouting",
+                offers=frozenset({"multicast", "scouting", "qos"}),
+            ),
+            Profile(
+                name="multicast-qos",
+                about="in a multicast group, with QoS in its JOIN",
+                offers=frozenset({"multicast", "multicast-qos", "qos"}),
             ),
             Profile(name=ON_THE_LINK, about="payloads never go through shared memory", offers=frozenset({"qos"})),
         )

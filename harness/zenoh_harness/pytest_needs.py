@@ -21,6 +21,9 @@ from typing import NoReturn
 
 import pytest
 
+from zenoh_harness.errors import CannotConnect
+from zenoh_harness.links.groups import GroupLink, free_group
+
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -74,7 +77,17 @@ def _namespaces() -> bool:
     return shutil.which("ip") is not None and _root()
 
 
+def _multicast() -> bool:
+    """Whether the loopback interface carries multicast."""
+    try:
+        GroupLink(free_group()).close()
+    except CannotConnect:
+        return False
+    return True
+
+
 PARTS: Mapping[str, MachinePart] = {
+    "multicast": MachinePart(present=_multicast, hint="multicast on the loopback interface"),
     "docker": MachinePart(
         present=_answers("docker", "version"), hint="Docker Engine, running, and the right to use it"
     ),

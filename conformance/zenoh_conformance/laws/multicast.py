@@ -113,6 +113,21 @@ class HelloFlagReserved(ReservedBits):
         self.judge_bits(seen)
 
 
+@law("scouting/own-scout-unanswered")
+class HelloGoesToOthers(Law):
+    """No HELLO goes to its own sender: only the connections of a capture, `SENDER > RECEIVER udp`, tell who both are."""
+
+    natures = IN_SCOUTING
+
+    def on_hello(self, seen: Seen, hello: Hello) -> None:
+        sender, between, receiver = seen.connection.removesuffix(" udp").partition(" > ")
+        if between:
+            self.subject(seen)
+            self.require(
+                sender != receiver, at=seen, path="hello", expected="HELLO to another node", got="one to itself"
+            )
+
+
 @law("message-reference/join-sent-periodically")
 class JoinIsRepeated(Law):
     """Who goes on speaking on multicast says JOIN again within a minute, or within twice its lease. No page states the period."""
@@ -133,7 +148,7 @@ class JoinIsRepeated(Law):
             self.require(seen.time <= due, at=seen, path="join", expected="JOIN again", got="none for long")
 
 
-@law("message-reference/join-next-sn-reliable")
+@law("join/numbers-go-on")
 class NumbersGoOnFromJoin(Law):
     """The number that JOIN tells for a channel, and those of the FRAMEs and FRAGMENTs there, never go back.
 

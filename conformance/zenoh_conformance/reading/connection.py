@@ -212,9 +212,9 @@ class ConnectionDecoder:
 
     def _messages(self, event: Event, direction: Direction, batch: bytes) -> Iterator[Seen]:
         if self.nature is not Nature.UNICAST and (scouting := self._scouting(batch)) is not None:
-            yield SeenBatch(event, batch, Layer.SCOUTING)
             if self.nature is Nature.UNKNOWN:
                 self.nature = Nature.SCOUTING
+            yield SeenBatch(event, batch, Layer.SCOUTING)
             kind = kind_of(scouting.message)
             yield Seen(event, kind, scouting.message, kind, batch, scouting.diagnostics)
             return
@@ -240,11 +240,13 @@ class ConnectionDecoder:
             scouting = decode_whole(datagram, Layer.SCOUTING)
         except DecodeError:
             return None
+        if self.nature is Nature.SCOUTING:
+            return scouting
         batch = list(decode_batch(datagram))
-        last = batch[-1]
-        if isinstance(last, DecodeError) or isinstance(last.message, Open):
+        whole = [decoded for decoded in batch if not isinstance(decoded, DecodeError)]
+        if len(whole) < len(batch) or any(isinstance(decoded.message, Open) for decoded in whole):
             return scouting  # no OPEN comes before INIT
-        diagnostics = sum(len(decoded.diagnostics) for decoded in batch if not isinstance(decoded, DecodeError))
+        diagnostics = sum(len(decoded.diagnostics) for decoded in whole)
         return scouting if len(scouting.diagnostics) < diagnostics else None
 
     def _note(self, sender: Side, message: object) -> None:

@@ -126,10 +126,13 @@ class Scene(Protocol):
         `quick`: the run shall be. `strain` is how many times as long all takes now as on an idle machine.
         """
 
-    def wire(self, name: str = "us") -> Wire:
-        """A new link: opened to a target that listens, or accepted from one that connects (it is made to, if need be)."""
+    def wire(self, name: str = "us", *, group: str = "") -> Wire:
+        """A new link: opened to a target that listens, or accepted from one that connects (it is made to, if need be).
 
-    def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+        `group`: to `multicast` or `scouting` instead, the groups of a target in the profile `multicast`.
+        """
+
+    def dialogue(self, name: str = "us", *, zid: bytes | None = None, group: str = "") -> Dialogue:
         """A dialogue over a new link, before any handshake, with a ZenohID of its own."""
 
     def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:

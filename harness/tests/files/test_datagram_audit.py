@@ -13,10 +13,11 @@ import pytest
 
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.law import all_laws
-from zenoh_conformance.messages import sane
+from zenoh_conformance.messages import Hello, sane
+from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.codec import decode, encode
 from zenoh_conformance.reading.connection import Decoders, Nature
-from zenoh_conformance.reading.conversation import Conversation, Event
+from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_harness.files import captures
 
 FOLDER = Path(__file__).parent / "captures"
@@ -166,7 +167,24 @@ def test_a_changed_copy_is_noticed(recorded, change):
 
 def test_each_law_beyond_unicast_is_violated_by_a_change():
     beyond = {name for name, law in all_laws().items() if Nature.UNICAST not in law.natures}
-    assert beyond <= {law for _, _, law in CHANGES.values()} | {"law/join-is-repeated"}
+    assert beyond <= {law for _, _, law in CHANGES.values()} | {"law/join-is-repeated", "law/hello-goes-to-others"}
+
+
+def test_who_answers_itself_is_noticed():
+    """A HELLO in the flow between an address and itself."""
+    own = Connection("127.0.0.1:40165 > 127.0.0.1:40165 udp", "udp", Framing.DATAGRAM, begins=Begins.MIDDLE)
+    hello = encode(Hello(whatami=WhatAmI.PEER, zid=ZenohID(b"fer")))
+    events = [Event(0.0, own.name, Side.INITIATOR, Happened.BYTES, hello)]
+    assert broken(Conversation({own.name: own}, events)) == {"law/hello-goes-to-others"}
+
+
+def test_a_hello_of_any_zid_is_one():
+    """Read as a batch, this one is OPEN and FRAGMENT."""
+    us = Connection("us", "udp", Framing.DATAGRAM)
+    events = [Event(0.0, "us", Side.RESPONDER, Happened.BYTES, bytes.fromhex("2209306665727a00"))]
+    judged = Conversation({"us": us}, events)
+    assert "law/hello-is-whole" in judging(judged)
+    assert broken(judged) == set()
 
 
 def test_who_stops_saying_join_is_noticed(recorded):

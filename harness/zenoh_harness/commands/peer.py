@@ -48,6 +48,8 @@ from zenoh_harness.variants import all_variants
 @click.option(
     "--profile", default="default", shell_complete=completing.profiles, show_default=True, help="Profile to start in."
 )
+@click.option("--multicast", metavar="LOCATOR", default="", help="Multicast group to join: udp/224.0.0.224:PORT.")
+@click.option("--scouting", metavar="LOCATOR", default="", help="Group in which to answer SCOUT.")
 @click.option("--zid", metavar="HEX", help="ZenohID in hexadecimal, most significant byte first.")
 @shell_options()
 def command(
@@ -59,6 +61,8 @@ def command(
     faults: bool,
     profile: str,
     zid: str | None,
+    multicast: str,
+    scouting: str,
 ) -> None:
     """Run the reference node, a faulty node or a variant.
 
@@ -86,6 +90,9 @@ def command(
     largest = MTU if locator.framing is Framing.DATAGRAM else sane.DEFAULT_BATCH
     server = Server(node_of(kind_of(fault, variant), profile, zid, initiator=connect is not None, largest=largest))
     _stop_on_signals(server)
+    server.join_groups(
+        {name: Locator.parse(at) for name, at in (("multicast", multicast), ("scouting", scouting)) if at}
+    )
     if listen is not None:
         where = str(server.listen_at(locator))
         click.echo(json.dumps({"listening": where}) if shell.as_json else f"listening at {where}")

@@ -62,21 +62,10 @@ class DatagramLink(StreamLink):
         """False: a datagram link has no halves."""
         return False
 
-    def _drain(self, once: bool = False) -> None:
-        """Receive the datagrams that have arrived, and queue them as events."""
-        while self._ended is None:
-            try:
-                data, self._first = self._sock.recv(CHUNK) if self._first is None else self._first, None
-            except BlockingIOError:
-                return
-            except OSError:
-                self._end(Happened.RESET)
-                return
-            event = LinkEvent(time.monotonic(), False, Happened.BYTES, data)
-            self._tell(event)
-            self._waiting.append(event)
-            if once:
-                return
+    def _read(self) -> bytes:
+        """The next datagram: first the one that opened the link."""
+        data, self._first = self._sock.recv(CHUNK) if self._first is None else self._first, None
+        return data
 
 
 def widen(sock: socket.socket) -> None:

@@ -221,13 +221,13 @@ class StreamLink:
         """Receive the bytes that have arrived, and queue them as events."""
         while self._ended is None:
             try:
-                data = self._sock.recv(CHUNK)
+                data = self._read()
             except BlockingIOError:
                 return
             except OSError as gone:
                 self._end(Happened.EOF if gone.errno == errno.ENOTCONN else Happened.RESET)
                 return
-            if not data:
+            if not data and self.framing is Framing.STREAM:  # an empty datagram says nothing
                 self._end(Happened.EOF)
                 return
             event = LinkEvent(time.monotonic(), False, Happened.BYTES, data)
@@ -235,6 +235,10 @@ class StreamLink:
             self._waiting.append(event)
             if once:
                 return
+
+    def _read(self) -> bytes:
+        """What has arrived. Raises OSError where nothing has, or nothing more can."""
+        return self._sock.recv(CHUNK)
 
     def _end(self, what: Happened) -> None:
         if self._ended is None:

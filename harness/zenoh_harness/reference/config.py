@@ -28,6 +28,12 @@ class Config:
     patch: int = 1
     max_sessions: int = 1000
     max_links: int = 1
+    group_batch: int = 8192
+    """The largest batch in the multicast group."""
+    group_qos: bool = False
+    """Whether the node's JOIN has the numbers of each priority."""
+    locators: tuple[str, ...] = ()
+    """Where the node listens, as its HELLO says."""
     handshake_s: float = 10.0
     """The most seconds that a handshake may take."""
     secret: bytes = b"reference"

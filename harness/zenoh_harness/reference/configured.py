@@ -21,6 +21,8 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "short-lease": {"lease_ms": 1000},
     "one-session": {"max_sessions": 1},
     "two-links": {"max_links": 2},
+    "multicast": {},
+    "multicast-qos": {"group_qos": True},
     "user-password": {"credentials": PROFILES["user-password"].credentials},
 }
 """Profile name to the fields of `Config` that it changes."""

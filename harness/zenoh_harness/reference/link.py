@@ -92,6 +92,8 @@ class Link:
     """The payload of the fragments of an incomplete message so far."""
     last_heard: float = 0.0
     last_said: float = 0.0
+    last_joined: float = 0.0
+    """When JOIN was said last; of the link to the group."""
     keys: dict[int, str] = field(default_factory=dict)
     """Expression ids that the far side declared."""
     named: dict[int, str] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from .application import COMMANDS
 from .config import Action
 from .configured import config_of
 from .credentials import open_session
+from .groups import MULTICAST, SCOUTING
 
 UNIT = 1.0
 """Simulated seconds within which the node answers."""
@@ -57,6 +58,8 @@ class MemoryWorld:
         self._late: dict[str, deque[tuple[float, Event]]] = defaultdict(deque)
         """Events of the node that are delayed, each with the time at which it is due."""
         self._utterances = count()
+        self.in_group: dict[str, str] = {}
+        """Links to a group, each with the name of the group."""
         self._left_at: float | None = None
         """The time at which the last link of a node that is an initiator ended."""
 
@@ -78,6 +81,15 @@ class MemoryWorld:
         else:
             self._serve(name, side.other)
 
+    def connect_group(self, name: str, group: str) -> None:
+        """Connect the harness with a group that the node is in."""
+        self.conversation.connections[name] = Connection(
+            name, "memory", Framing.DATAGRAM, initiator="harness", responder="target"
+        )
+        self.in_group[name] = group
+        if group == MULTICAST and MULTICAST not in self.node.links:
+            self.take(self.node.join_group(self.now))
+
     def _comes(self) -> None:
         """Advance the clock until an initiator connects again, or restart it if it does not. Raises CannotConnect."""
         habits = self.node.habits
@@ -98,14 +110,19 @@ class MemoryWorld:
     def send(self, name: str, side: Side, data: bytes) -> None:
         """Send bytes to the node; on an ended link they are lost."""
         self._note(Event(self.now, name, side, Happened.BYTES, data))
-        if name in self._waiting:
+        if name in self.in_group:
+            group = self.in_group[name]
+            self.take(self.node.scouted(name, data) if group == SCOUTING else self.node.heard(name, data, self.now))
+        elif name in self._waiting:
             self._waiting[name].append(data)
         elif name in self._served:
             self.take(self.node.received(name, data, self.now))
 
     def hang_up(self, name: str, side: Side, how: Happened) -> None:
         """End a link on the harness's side."""
-        if name not in self.ended:
+        if self.in_group.pop(name, None):
+            self.ended.add(name)
+        elif name not in self.ended:
             self.ended.add(name)
             self._note(Event(self.now, name, side, how))
             if self._waiting.pop(name, None) is None and name in self._served:
@@ -126,6 +143,10 @@ class MemoryWorld:
     def take(self, actions: list[Action]) -> None:
         """Turn actions of the node into events, with the delays and the sizes of its habits."""
         for action in actions:
+            if action.link in (MULTICAST, SCOUTING) or action.link in self.in_group:
+                for name in [name for name, group in self.in_group.items() if action.link in (group, name)]:
+                    self.deliver(Event(self.now, name, Side.RESPONDER, Happened.BYTES, action.data))
+                continue
             side = self._node_side(action.link)
             for piece in self.node.habits.cut(action.data) if action.data else ():
                 self._utter(Event(self.now, action.link, side, Happened.BYTES, piece))
@@ -185,12 +206,15 @@ class MemoryWorld:
 class MemoryWire:
     """One link in memory: a `zenoh_conformance.talking.scene.Wire`."""
 
-    framing = Framing.STREAM
     link = "memory"
 
-    def __init__(self, world: MemoryWorld, name: str, side: Side) -> None:
+    def __init__(self, world: MemoryWorld, name: str, side: Side, group: str = "") -> None:
         self.world, self.name, self.side, self._done = world, name, side, False
-        world.connect(name, side)
+        self.framing = Framing.DATAGRAM if group else Framing.STREAM
+        if group:
+            world.connect_group(name, group)
+        else:
+            world.connect(name, side)
 
     def now(self) -> float:
         return self.world.now
@@ -306,17 +330,21 @@ class MemoryScene:
         self._count += 1
         return sha256(f"{self._seed}/{self._count}".encode()).digest()[:7] + b"\x5a"
 
-    def wire(self, name: str = "us") -> MemoryWire:
+    def wire(self, name: str = "us", *, group: str = "") -> MemoryWire:
         """Open a new link with a unique name; try again if the node has not released the previous link yet."""
         self._names[name] += 1
         unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
+        if group:
+            return MemoryWire(self.world, unique, Side.INITIATOR, group)
         settled = self.world.now + SETTLE
         while self.world.in_vain(wire := MemoryWire(self.world, unique, self.role.other)) and self.world.now < settled:
             self.world.forget(unique)
         return wire
 
-    def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
-        us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
+    def dialogue(self, name: str = "us", *, zid: bytes | None = None, group: str = "") -> Dialogue:
+        us = Dialogue(
+            self.wire(name, group=group), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement
+        )
         us.fencing = fencing_of(self._node, self.role, self.profile)  # type: ignore[arg-type]  # a class is hashable
         self.dialogues.append(us)
         us.join(self._beside)

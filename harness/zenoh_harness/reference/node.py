@@ -6,7 +6,7 @@ Faulty nodes replace one hook. Every hook is a small method that answers one que
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
@@ -17,13 +17,14 @@ from zenoh_conformance.tables.session import INITIATOR, RESPONDER, SessionInput,
 
 from .application import Application
 from .config import INVALID, Action, Config, Refused, need
+from .groups import Grouped
 from .habits import Habits
 from .initiator import Initiator
 from .link import Link
 from .responder import Responder
 
 
-class Reference(Responder, Initiator):
+class Reference(Responder, Initiator, Grouped):
     """One node with any number of links. It is single-threaded and has no clock: each call gets the time in seconds."""
 
     habits: ClassVar[Habits] = Habits()
@@ -95,24 +96,7 @@ class Reference(Responder, Initiator):
         self.expire_queries()
         return self.drain()
 
-    def drain(self) -> list[Action]:
-        """Return the actions that are to be done now, in order, and forget them."""
-        actions, self.actions = self.actions, []
-        return actions
-
     # -- steps
-
-    def read(self, link: Link, event: Event) -> Iterator[Seen]:
-        """Yield what the event completes; of a batch of a live session that cannot be read whole, only that (batching#frame)."""
-        batch: list[Seen] = []
-        for seen in link.decoder.feed(event):
-            if seen.kind == "batch":
-                yield from batch
-                batch = []
-            elif seen.kind == "undecodable" and link.live:
-                batch = batch[:1]
-            batch.append(seen)
-        yield from batch
 
     def _feed(self, link: Link, event: Event) -> None:
         for seen in self.read(link, event):

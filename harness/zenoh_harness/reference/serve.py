@@ -10,7 +10,8 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
@@ -18,12 +19,14 @@ from typing import NamedTuple
 from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.datagrams import DatagramDoor
+from zenoh_harness.links.groups import NODE, hearing, speaking
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import connect_socket, listening
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.tls import TlsSocket, listening_context
 
 from .config import Action
+from .groups import MULTICAST, SCOUTING
 from .node import Reference
 
 TICK = 0.05
@@ -65,12 +68,34 @@ class Peer:
         self.framing = Framing.DATAGRAM if self.socket.type is socket.SOCK_DGRAM else Framing.STREAM
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A multicast group that the node is in."""
+
+    name: str
+    locator: Locator
+    hears: socket.socket
+    speaks: socket.socket
+
+    def say(self, data: bytes, at: str) -> None:
+        """Send a datagram to an address, `HOST:PORT`, or to the group for an empty one; a full buffer loses it."""
+        host, _, port = (at or self.locator.address).rpartition(":")
+        with suppress(OSError):
+            self.speaks.sendto(data, (host, int(port)))
+
+    def close(self) -> None:
+        """Leave the group."""
+        self.hears.close()
+        self.speaks.close()
+
+
 class Server:
     """Serves one node on a listening socket, or by connecting to an address, again after each end, as its habits say."""
 
     def __init__(self, node: Reference) -> None:
         self.node = node
         self.peers: dict[str, Peer] = {}
+        self.groups: dict[str, Group] = {}
         self.selector = selectors.DefaultSelector()
         self.count = 0
         self.goes_on = True
@@ -95,6 +120,26 @@ class Server:
         self.selector.register(self._listener, selectors.EVENT_READ, None)
         return self._at
 
+    def join_groups(self, groups: Mapping[str, Locator]) -> None:
+        """Join groups, by name. Raises CannotConnect where the machine has no multicast."""
+        for name, group in groups.items():
+            heard = Group(name, group, hearing(group), speaking(group, NODE))
+            self.groups[name] = heard
+            self.selector.register(heard.hears, selectors.EVENT_READ, heard)
+        if MULTICAST in groups:
+            self.do(self.node.join_group(time.monotonic()))
+
+    def hear(self, group: Group) -> None:
+        """Pass what was said in a group to the node."""
+        with suppress(BlockingIOError):
+            while True:
+                datagram, (host, port) = group.hears.recvfrom(READ)
+                origin, now = f"{group.name} {host}:{port}", time.monotonic()
+                if group.name == SCOUTING:
+                    self.do(self.node.scouted(origin, datagram))
+                elif (host, port) != group.speaks.getsockname():
+                    self.do(self.node.heard(origin, datagram, now))
+
     def serve(self, connect_to: Locator | None = None, until: Callable[[], bool] = lambda: False) -> None:
         """Serve until `goes_on` is false or `until` returns true. Raises OSError only for the listening socket."""
         again_at: float | None = 0.0
@@ -105,6 +150,8 @@ class Server:
             for key, events in self.selector.select(self.pause()):
                 if key.data is None:
                     self.accept(key.fileobj)  # type: ignore[arg-type]
+                elif isinstance(key.data, Group):
+                    self.hear(key.data)
                 else:
                     self.move(key.data, events)
             # What came before `looked` has been read: no far side counts as silent because we were late.
@@ -115,6 +162,8 @@ class Server:
                 self.exit_code, self.goes_on = self.node.habits.ends_with, False
         for peer in list(self.peers.values()):
             self.drop(peer)
+        for group in self.groups.values():
+            group.close()
         self.selector.close()
 
     def come(self, address: Locator) -> float | None:
@@ -210,6 +259,10 @@ class Server:
 
     def carry_out(self, action: Action) -> None:
         """Write, or end a link, with the delays and the sizes of the node's habits."""
+        name, _, at = action.link.partition(" ")
+        if name in self.groups and action.data:
+            self.groups[name].say(action.data, at)
+            return
         habits, peer = self.node.habits, self.peers.get(action.link)
         if peer is None or peer.ending:
             return

@@ -32,6 +32,11 @@ class Speaking:
     def __init__(self) -> None:
         self.links: dict[str, Link] = {}
 
+    def drain(self) -> list[Action]:
+        """Return the actions that are to be done now, in order, and forget them."""
+        actions, self.actions = self.actions, []
+        return actions
+
     # -- sessions
 
     def others(self, link: Link) -> Iterator[Link]:

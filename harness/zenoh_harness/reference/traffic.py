@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from zenoh_conformance.messages import Close, Fragment, Frame, Init, KeepAlive, Open, sane
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.connection import priority_of
+from zenoh_conformance.reading.connection import Seen, priority_of
 from zenoh_conformance.reading.conversation import Event, Happened
 from zenoh_conformance.reading.pieces import SN_MASK
 from zenoh_conformance.tables.session import State
@@ -22,6 +23,18 @@ MOST_PARTIAL: Final = 1 << 26
 
 class Traffic(Router):
     """The part of a node between its links and its router."""
+
+    def read(self, link: Link, event: Event) -> Iterator[Seen]:
+        """Yield what the event completes; of a batch of a live session that cannot be read whole, only that (batching#frame)."""
+        batch: list[Seen] = []
+        for seen in link.decoder.feed(event):
+            if seen.kind == "batch":
+                yield from batch
+                batch = []
+            elif seen.kind == "undecodable" and link.live:
+                batch = batch[:1]
+            batch.append(seen)
+        yield from batch
 
     def on_close(self, link: Link, close: Close) -> None:
         """Handle a CLOSE: end this link, or all links of the session if S is set."""

@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from zenoh_harness.links.certificates import Authority
+from zenoh_harness.links.groups import free_group
 from zenoh_harness.links.locators import Locator
+from zenoh_harness.profiles import Profile
 from zenoh_harness.programs.processes import work_folder
 from zenoh_harness.targets.reach import Reach
 
@@ -38,6 +40,11 @@ class Endpoint:
 def endpoint_of(reach: Reach) -> Endpoint:
     """Return a new endpoint over the link protocol that a target string names, TCP by default."""
     return _MADE[link_protocol(reach)]()
+
+
+def groups_in(profile: Profile) -> dict[str, Locator]:
+    """Return new groups for a node in a profile, by name."""
+    return {name: free_group() for name in profile.groups}
 
 
 def link_protocol(reach: Reach) -> str:

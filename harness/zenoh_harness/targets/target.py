@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal, Protocol, Self, cast, runtime_checkable
 
 from zenoh_conformance.reading.conversation import Side
@@ -82,6 +83,8 @@ class NodeInstance(Protocol):
     """The application on top of it, if there is one."""
     habits: TargetHabits
     """Its habits, as studied so far."""
+    groups: Mapping[str, Locator]
+    """The multicast groups that it is in: `multicast`, `scouting`."""
 
     def link(self, deadline: Deadline, observer: Observer | None = None) -> RecordedLink:
         """Open or accept a link; CannotConnect if there is none before the deadline."""
@@ -139,6 +142,8 @@ class NodeBase:
 
     habits: TargetHabits = UNKNOWN
     """Its habits, as studied so far."""
+    groups: Mapping[str, Locator] = MappingProxyType({})
+    """The multicast groups that it is in: `multicast`, `scouting`."""
     greeting: bytes = b""
     """The batch with which a responder answered our first InitSyn; empty where there was none."""
     side: Side

@@ -190,7 +190,7 @@ class TapeScene:
             self.guessed.add(name)
         return self._facts.get(name, default)
 
-    def wire(self, name: str = "us") -> TapeWire:
+    def wire(self, name: str = "us", *, group: str = "") -> TapeWire:
         """Open the next link of that name. Raises ReplayMismatch if there is none."""
         found = next((one for one in self._unused if name in (one.name, NUMBER.sub("", one.name))), None)
         if found is None:
@@ -198,9 +198,9 @@ class TapeScene:
         self._unused.remove(found)
         return TapeWire(self.tape, found)
 
-    def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+    def dialogue(self, name: str = "us", *, zid: bytes | None = None, group: str = "") -> Dialogue:
         """Open a dialogue over the next link of that name, with its recorded ZenohID."""
-        wire = self.wire(name)
+        wire = self.wire(name, group=group)
         known = next((each for each in self._shown if each[0] == wire.name), None)
         if zid is None and known is not None and self._draw is None:
             self._shown.remove(known)

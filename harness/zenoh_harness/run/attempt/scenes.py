@@ -20,6 +20,7 @@ from zenoh_conformance.talking.budget import ReadBudget
 from zenoh_conformance.talking.scene import Agent, drawn_zid
 from zenoh_conformance.talking.silences import Silences
 from zenoh_harness.errors import CannotConnect, CannotGoOn
+from zenoh_harness.links.groups import GroupDoor
 from zenoh_harness.links.timing import Deadline, strain, stretched
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
@@ -250,22 +251,24 @@ class Stage:
         """What is known of the target beforehand."""
         return self._strain if name == "strain" else self._facts.known.get(name, default)
 
-    def wire(self, name: str = "us") -> StageWire:
-        """A new link. Raises CannotConnect when there is none in time."""
+    def wire(self, name: str = "us", *, group: str = "") -> StageWire:
+        """A new link, or one to a group. Raises CannotConnect when there is none in time."""
         self._names[name] += 1
         unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
         patience = Deadline(min(self._deadline.at, time.monotonic() + self._habits.patience))
         settled = patience.or_sooner(SETTLE)
-        while self._in_vain(wire := self._open(unique, patience), settled):
+        while self._in_vain(wire := self._open(unique, patience, group), settled, group):
             wire.shut()
             self._forget(unique)
         self._wires.append(wire)
         return wire
 
-    def _in_vain(self, wire: StageWire, settled: Deadline) -> bool:
+    def _in_vain(self, wire: StageWire, settled: Deadline, group: str) -> bool:
         """Whether the target ended the link before anything was said: it gave up, or, of those that serve few at once, has not let
         go yet of the links before. One that still does so when it must have let go of them means it.
         """
+        if group:
+            return False
         if self.role is Side.INITIATOR:
             return wire.stale()
         if not self._habits.narrow or settled.passed:
@@ -274,11 +277,12 @@ class Stage:
             self.wait(GLANCE)
         return stale
 
-    def _open(self, name: str, patience: Deadline) -> StageWire:
+    def _open(self, name: str, patience: Deadline, group: str) -> StageWire:
         if self._stop.is_set():
             raise Overtime
         try:
-            below = self._recorder.wire(self._node, name, patience)
+            reached = GroupDoor(self._node.groups[group], self.role) if group else self._node
+            below = self._recorder.wire(reached, name, patience)
         except CannotConnect:
             if self._deadline.passed:
                 raise Overtime from None
@@ -297,10 +301,10 @@ class Stage:
         """What was learnt of the target."""
         return self._habits
 
-    def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+    def dialogue(self, name: str = "us", *, zid: bytes | None = None, group: str = "") -> Dialogue:
         """A dialogue over a new link, before any handshake."""
         mine = zid or self.fresh_zid()
-        dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self.requirement)
+        dialogue = Dialogue(self.wire(name, group=group), zid=mine, unit=self.unit, requirement=self.requirement)
         self._habits.prepare(dialogue)
         self.dialogues.append(dialogue)
         dialogue.join(self._beside)

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from zenoh_conformance.reading.conversation import Framing, Side
@@ -19,17 +20,18 @@ from zenoh_harness.identity import Identity
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import LinkListener, connect
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
+from zenoh_harness.profiles import DEFAULT, GROUPS, PROFILES, Profile
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.ports import reserved_port
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.agent import AgentClient
-from zenoh_harness.targets.endpoints import endpoint_of, link_protocol
+from zenoh_harness.targets.endpoints import endpoint_of, groups_in, link_protocol
 from zenoh_harness.targets.reach import Reach, split_command
 from zenoh_harness.targets.target import known_profile, profile_of, stop_on_error
 from zenoh_harness.targets.through import add_tap
 
-_PLACES: Final = ("port", "host", "locator", "zid", "profile")
+_PLACES: Final = ("port", "host", "locator", "zid", "profile", *GROUPS)
+NO_GROUPS: Final[Mapping[str, Locator]] = MappingProxyType({})
 _PORT_CHECK: Final = 0.5
 """Seconds in which an occupied port accepts a link."""
 _BLANK: Final = re.compile(r"\{([a-z_]+)\}")
@@ -62,7 +64,8 @@ class CommandTarget(LaunchedTarget):
         self.with_agent = reach.options.get("agent") == "stdio"
         self._identity: Identity | None = None
         pinned = known_profile(reach.options.get("profile", DEFAULT))
-        self.profiles: Mapping[str, Profile] = PROFILES if "profile" in blanks else {pinned.name: pinned}
+        reached = {name: profile for name, profile in PROFILES.items() if blanks.issuperset(profile.groups)}
+        self.profiles: Mapping[str, Profile] = reached if "profile" in blanks else {pinned.name: pinned}
 
     @property
     def identity(self) -> Identity:
@@ -106,7 +109,8 @@ class CommandTarget(LaunchedTarget):
         began = time.monotonic()
         if listener is None and locator.framing is Framing.STREAM:  # without a handshake nobody is seen on a UDP port
             _check_port_is_free(locator)
-        program = self._launch(profile, where)
+        groups = groups_in(profile)
+        program = self._launch(profile, where, groups)
         node = LaunchedNode(
             program,
             profile,
@@ -117,20 +121,24 @@ class CommandTarget(LaunchedTarget):
             agent=AgentClient.over(program) if self.with_agent else None,
         )
         if not self.with_agent:
-            node.again = lambda: self._launch(profile, where)
+            node.again = lambda: self._launch(profile, where, groups)
+        node.groups = groups
         with stop_on_error(node):
             self._read_introduction(node, deadline)
             node.wait_until_ready(deadline)
         node.started_in = time.monotonic() - began
         return add_tap(node, self.reach)
 
-    def _launch(self, profile: Profile, locator: Locator) -> processes.Program:
+    def _launch(
+        self, profile: Profile, locator: Locator, groups: Mapping[str, Locator] = NO_GROUPS
+    ) -> processes.Program:
         values = {
             "port": str(locator.port) if locator.has_port else "",
             "host": locator.host if locator.has_port else "",
             "locator": str(locator),
             "zid": self.zid,
             "profile": profile.name,
+            **{name: str(groups.get(name, "")) for name in GROUPS},
         }
         command = [_BLANK.sub(lambda match: values[match.group(1)], word) for word in self.words]
         return processes.start(command, interactive=self.with_agent, panics=self.panics)

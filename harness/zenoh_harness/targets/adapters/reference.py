@@ -48,6 +48,7 @@ class ReferenceTarget(CommandTarget):
         where = "--listen" if side is Side.RESPONDER else "--connect"
         fault = {"faulty": f" --fault {reach.rest}", "variant": f" --variant {reach.rest}"}.get(reach.kind, "")
         command = f"{sys.executable} -m zenoh_harness.commands.peer {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
+        command += " --multicast {multicast} --scouting {scouting}"
         super().__init__(replace(reach, kind="exec", rest=command))
         self.role, self.side = own or self.role, side
         self.reach = reach

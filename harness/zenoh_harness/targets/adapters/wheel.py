@@ -28,7 +28,7 @@ from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import python_with
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.agent import AgentClient
-from zenoh_harness.targets.endpoints import Endpoint, endpoint_of
+from zenoh_harness.targets.endpoints import Endpoint, endpoint_of, groups_in
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import profile_of, stop_on_error
 from zenoh_harness.targets.through import add_tap
@@ -47,8 +47,13 @@ def settings() -> Mapping[str, Any]:
     )
 
 
-def configuration(profile: Profile, side: Side, *, version: str = "", dictionary: Path | None = None) -> dict[str, Any]:
-    """Return zenoh-rust's configuration for a profile, path to value; `dictionary` is the file of users, if any."""
+def configuration(
+    profile: Profile, side: Side, *, version: str = "", dictionary: Path | None = None, scouting: Locator | None = None
+) -> dict[str, Any]:
+    """Return zenoh-rust's configuration for a profile, path to value.
+
+    `dictionary` is the file of users, and `scouting` the group of SCOUT, if the profile has one.
+    """
     about = settings()
     values = {**about["base"], **about["profiles"][profile.name]}
     if side is Side.INITIATOR:
@@ -58,6 +63,7 @@ def configuration(profile: Profile, side: Side, *, version: str = "", dictionary
                 values |= {path: value for path, value in special.items() if path != "versions"}
     user, password = profile.credentials or ("", "")
     given = {"{user}": user, "{password}": password, "{dictionary}": str(dictionary)}
+    given["{scouting}"] = scouting.address if scouting else ""
     return {path: given.get(value, value) if isinstance(value, str) else value for path, value in values.items()}
 
 
@@ -109,22 +115,32 @@ class WheelTarget(LaunchedTarget):
         chosen = profile_of(self, profile)
         python = python_with(settings()["wheel"]["package"], self.version, known=tuple(settings()["wheel"]["versions"]))
         deadline = Deadline.after(READY)
-        endpoint = endpoint_of(self.reach)
+        endpoint, groups = endpoint_of(self.reach), groups_in(chosen)
         with self.listener() as listener:
-            program = self._launch(python, chosen, listener, endpoint)
-        return self._ready(program, chosen, listener, endpoint, deadline)
+            program = self._launch(python, chosen, listener, endpoint, groups)
+        node = self._ready(program, chosen, listener, endpoint, deadline)
+        node.groups = groups
+        return node
 
     def _launch(
-        self, python: Path, profile: Profile, listener: LinkListener | None, endpoint: Endpoint
+        self,
+        python: Path,
+        profile: Profile,
+        listener: LinkListener | None,
+        endpoint: Endpoint,
+        groups: Mapping[str, Locator],
     ) -> processes.Program:
         folder = processes.work_folder()
         dictionary = folder / "users"
         if profile.credentials:
             dictionary.write_text(":".join(profile.credentials) + "\n")
-        config = configuration(profile, self.side, version=self.version, dictionary=dictionary)
+        config = configuration(
+            profile, self.side, version=self.version, dictionary=dictionary, scouting=groups.get("scouting")
+        )
         config |= {"mode": self.role, "id": self.zid}
         config |= {
-            "listen/endpoints": [] if listener else [str(endpoint.listen)],
+            "listen/endpoints": ([] if listener else [str(endpoint.listen)])
+            + [f"{group}#iface=lo" for name, group in groups.items() if name == "multicast"],
             "connect/endpoints": [str(listener.locator)] if listener else [],
         }
         script = files("zenoh_harness") / "targets" / "nodes" / "wheel_node.py"

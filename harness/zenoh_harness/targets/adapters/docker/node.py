@@ -46,7 +46,7 @@ class DockerTarget(LaunchedTarget):
         self._name = about["target"]["name"] if router else reach.rest
         self._language = about["target"]["language"] if router else ""
         self.profiles: Mapping[str, Profile] = {
-            name: PROFILES[name] for name in (about["profiles"] if router else (DEFAULT,))
+            name: PROFILES[name] for name in (about["profiles"] if router else (DEFAULT,)) if not PROFILES[name].groups
         }
         tagged = _release(_version(reach.rest, {})) or about["wheel"]["default"]
         stock = not reach.options.keys() & {"args", "config", "env"}  # a configuration may limit sessions and links
