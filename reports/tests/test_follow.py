@@ -298,6 +298,7 @@ def counted(out: Path) -> Counter:
     import pyarrow.parquet as pq
 
     made: Counter = Counter()
-    for row in pq.read_table(out / "tables" / "statistics").to_pylist():
+    newest = max((out / "tables" / "statistics").glob("commit=*"), key=lambda folder: folder.stat().st_mtime_ns)
+    for row in pq.read_table(newest).to_pylist():
         made[row["kind"]] += row["messages"]
     return made

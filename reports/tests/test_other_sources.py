@@ -127,10 +127,12 @@ def plainly(rows: Any) -> list[str]:
 def test_sources_and_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path: Path) -> None:
     from zenoh_reports.pipeline import campaigns as stages
     from zenoh_reports.pipeline.sources import table
+    from zenoh_reports.pipeline.store import Store
 
-    manifests = all_of(tmp_path)
+    manifests = all_of(tmp_path / "in")
     in_plain = [row for file in manifests for row in campaigns.rows(file)]
-    of_spark = table(spark, "zenoh_campaign", manifests)
+    b = list(campaigns.rows(manifests[1]))
+    of_spark = table(spark, "zenoh_campaign", manifests).cache()
     few = sorted(map(str, data_folder().rglob("*.json")))[:3]
     recorded = [str(RECORDINGS[0]), str(tmp_path)]
     for made, expected in (
@@ -142,6 +144,15 @@ def test_sources_and_stages_of_spark_make_the_plain_tables(spark: SparkSession, 
         (table(spark, "zenoh_conversation", recorded), [row for file in recorded for row in recordings.rows(file)]),
     ):
         assert collected(made) == plainly(expected)
+
+    store, first = Store(tmp_path / "tables"), of_spark.where(f"campaign = '{in_plain[0].campaign}'")
+    first.write.partitionBy("day", "campaign").parquet(store.place(stages.FACTS))  # as releases before the log kept it
+    assert stages.keep(spark, [tmp_path / "in" / "b"], store) == 1
+    assert {row.campaign for row in stages.facts(spark, store).collect()} == {row.campaign for row in in_plain[:1] + b}
+    for _ in range(2):
+        assert stages.keep(spark, [tmp_path / "in"], store) == len(manifests)
+        assert (len(store.log(spark).by_commit), stages.facts(spark, store).count()) == (2, len(in_plain))
+    of_spark.unpersist()
 
 
 def test_json_of_a_manifest_in_a_folder_is_found(tmp_path: Path) -> None:

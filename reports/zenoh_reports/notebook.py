@@ -23,12 +23,14 @@ from zenoh_reports.plain.history import ChangeRow, FlakeRow, TurnRow
 from zenoh_reports.plain.judgements import JudgementRow, MatrixRow, RunRow
 from zenoh_reports.plain.results import FaultRow, ResultRow
 
-from .pipeline import audit, derive, history, job, judgements, traffic
+from .pipeline import audit, campaigns, captures, derive, history, job, judgements, traffic
+from .pipeline.commits import AUDIT
 from .pipeline.store import Kept, Store
 from .pipeline.types import schema
 
 __all__ = [
-    "against", "capture_facts", "clusters", "columns", "faults", "findings", "flakes", "lines", "matrix", "runs", "turns", "verdicts",
+    "against", "audit_findings", "campaign_facts", "capture_facts", "clusters", "columns", "coverage_over_time", "faults", "findings",
+    "flakes", "lines", "matrix", "runs", "times_to_find", "turns", "verdicts",
 ]  # fmt: skip
 
 
@@ -81,6 +83,26 @@ def against(spark: SparkSession, folder: str | Path, baseline: str | Path) -> Da
     return history.against(verdicts(spark, folder), verdicts(spark, baseline))
 
 
+def audit_findings(spark: SparkSession, folder: str | Path) -> DataFrame:
+    """Return the findings of all audits in stored tables, with the columns `day` and `audit` beside those of the row."""
+    return Store(folder).newest(spark, captures.FINDINGS, AUDIT)
+
+
+def campaign_facts(spark: SparkSession, folder: str | Path) -> DataFrame:
+    """Return the facts of fuzzing campaigns in stored tables, for `coverage_over_time` and `times_to_find`."""
+    return campaigns.facts(spark, Store(folder))
+
+
+def coverage_over_time(facts: DataFrame) -> DataFrame:
+    """Return how far each round of campaigns was at a time."""
+    return campaigns.progress(facts)
+
+
+def times_to_find(facts: DataFrame) -> DataFrame:
+    """Return how long campaigns took to find each signature."""
+    return campaigns.times_to_find(facts)
+
+
 def lines(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """Return the lines of results files, without any tables."""
     return judgements.results(spark, files)
@@ -98,11 +120,13 @@ def findings(facts: DataFrame) -> DataFrame:
 
 def _describe() -> None:
     """Put the columns into the docstrings, so that `help` shows them and no list of them can be wrong."""
+    from zenoh_reports.plain.campaigns import CampaignRow, FoundRow, ProgressRow
     from zenoh_reports.plain.tables import FindingRow
 
     rows = {
         runs: RunRow, verdicts: JudgementRow, faults: FaultRow, matrix: MatrixRow, turns: TurnRow, flakes: FlakeRow,
         clusters: ClusterRow, against: ChangeRow, lines: ResultRow, capture_facts: AuditRow, findings: FindingRow,
+        audit_findings: FindingRow, campaign_facts: CampaignRow, coverage_over_time: ProgressRow, times_to_find: FoundRow,
     }  # fmt: skip
     for function, row in rows.items():
         function.__doc__ = f"{function.__doc__}\n\n    Columns ({row.__name__}): {columns(row)}\n    "

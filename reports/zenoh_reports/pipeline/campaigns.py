@@ -12,13 +12,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 from zenoh_harness.files.campaigns import MANIFEST
 from zenoh_reports.plain.campaigns import CampaignRow, FoundRow, ProgressRow
 
+from .commits import CAMPAIGN, CommitRow, new_commit
 from .judgements import shaped
 from .sources import table
 from .store import Kept, Store
 
-FACTS: Final = Kept("campaigns", CampaignRow, ("day", "campaign"))
-PROGRESS: Final = Kept("coverage_over_time", ProgressRow, ("day", "campaign"))
-FOUND: Final = Kept("times_to_find", FoundRow)
+FACTS: Final = Kept("campaigns", CampaignRow)
 
 
 def manifests(places: Sequence[Path]) -> list[str]:
@@ -47,11 +46,21 @@ def times_to_find(campaigns: DataFrame) -> DataFrame:
 
 
 def keep(spark: SparkSession, places: Sequence[Path], store: Store) -> int:
-    """Campaigns below folders into the kept tables; how many. Raises CannotGoOn."""
+    """Campaigns below folders into the kept table; how many. One that it has with as many rows is left out. Raises CannotGoOn."""
     files = manifests(places)
     if files:
-        store.put(table(spark, "zenoh_campaign", files), FACTS)
-        kept = store.get(spark, FACTS)
-        store.put(progress(kept), PROGRESS)
-        store.put(times_to_find(kept), FOUND)
+        rows, commit = table(spark, "zenoh_campaign", files).cache(), new_commit()
+        counts = rows.groupBy("campaign").agg(F.max("day").alias("day"), F.count("*").alias("rows")).collect()
+        before = store.log(spark).newest(CAMPAIGN)
+        found = [CommitRow(commit, CAMPAIGN, row.campaign, row.day, row.rows) for row in counts]
+        fresh = [row for row in found if row.name not in before or before[row.name].version < row.version]
+        if fresh:
+            store.append(rows.where(F.col("campaign").isin([row.name for row in fresh])), FACTS, commit)
+            store.commit(spark, fresh)
+        rows.unpersist()
     return len(files)
+
+
+def facts(spark: SparkSession, store: Store) -> DataFrame:
+    """The rows of all kept campaigns, each once. Raises CannotGoOn."""
+    return store.newest(spark, FACTS, CAMPAIGN)

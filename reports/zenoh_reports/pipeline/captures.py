@@ -26,22 +26,22 @@ from zenoh_reports.plain.tables import (
 from . import audit as stages
 from . import remote
 from .clusters import clusters
+from .commits import AUDIT, CommitLog, CommitRow, new_commit
 from .judgements import requirement_rows, shaped
 from .places import told
 from .store import Kept, Store
 from .traffic import packets
 from .types import schema
 
-UNDER: Final = ("day", "audit")
-CAPTURES: Final = Kept("captures", CaptureRow, under=UNDER)
-FINDINGS: Final = Kept("findings", FindingRow, under=UNDER)
-DEVIATIONS: Final = Kept("deviations", DeviationRow, under=UNDER)
-NODES: Final = Kept("nodes", NodeRow, under=UNDER)
-STATISTICS: Final = Kept("statistics", StatisticsRow, under=UNDER)
-EXTENSIONS: Final = Kept("extensions", ExtensionRow, under=UNDER)
-OBSERVED: Final = Kept("observed", ObservedRow, under=UNDER)
-CLUSTERS: Final = Kept("finding_clusters", ClusterRow, under=UNDER)
-LEFT_OUT: Final = Kept("left_out", LeftOutRow, under=UNDER)
+CAPTURES: Final = Kept("captures", CaptureRow)
+FINDINGS: Final = Kept("findings", FindingRow)
+DEVIATIONS: Final = Kept("deviations", DeviationRow)
+NODES: Final = Kept("nodes", NodeRow)
+STATISTICS: Final = Kept("statistics", StatisticsRow)
+EXTENSIONS: Final = Kept("extensions", ExtensionRow)
+OBSERVED: Final = Kept("observed", ObservedRow)
+CLUSTERS: Final = Kept("finding_clusters", ClusterRow)
+LEFT_OUT: Final = Kept("left_out", LeftOutRow)
 
 
 def audit(
@@ -70,7 +70,7 @@ def _keep(
     spark: SparkSession, facts: DataFrame, captures: Sequence[CaptureRow], store: Store, step: Callable[[str], None]
 ) -> AuditTables:
     when = facts.where("time > 0").agg(F.min("time")).collect()[0][0]
-    under = {"day": day_of(when), "audit": audit_id(captures)}
+    row = CommitRow(new_commit(), AUDIT, audit_id(captures), day_of(when))
     step("tables")
     found = stages.findings(facts)
     of = (
@@ -80,21 +80,28 @@ def _keep(
         (clusters(said(found)), CLUSTERS), (rows_as(spark, captures, CaptureRow), CAPTURES),
     )  # fmt: skip
     for table, kept in of:
-        store.put(table, kept, **under)
+        append(store, table, kept, row)
+    store.commit(spark, [row])
 
-    def stored(kept: Kept) -> list[Any]:
-        here = " and ".join(f"{name} = '{value}'" for name, value in under.items())
-        return [kept.row(*row) for row in shaped(store.get(spark, kept).where(here), kept.row).collect()]
-
-    messages = sum(row.messages for row in stored(STATISTICS))
-    subjects = sum(row.subjects for row in stored(OBSERVED))
+    def stored(kept: Kept) -> DataFrame:
+        return store.rows(spark, kept, CommitLog([]), [row.commit])
 
     def in_order(kept: Kept) -> list[Any]:
-        return sorted(stored(kept), key=repr)
+        return sorted((kept.row(*each) for each in stored(kept).collect()), key=repr)
 
+    messages, subjects = (
+        stored(kept).agg(F.sum(name)).collect()[0][0] or 0
+        for kept, name in ((STATISTICS, "messages"), (OBSERVED, "subjects"))
+    )
     return AuditTables(
         captures, in_order(FINDINGS), in_order(DEVIATIONS), in_order(NODES), in_order(LEFT_OUT), messages, subjects
     )
+
+
+def append(store: Store, table: DataFrame, kept: Kept, row: CommitRow) -> None:
+    """Write a table of an audit, with its day and its name. Raises CannotGoOn."""
+    named = table.withColumns({"day": F.lit(row.day), AUDIT: F.lit(row.name)})
+    store.append(named.coalesce(1), kept, row.commit, ("day", AUDIT))
 
 
 def said(findings: DataFrame) -> DataFrame:

@@ -15,6 +15,9 @@ from typing import Final
 
 RUN: Final = "run"
 """A run whose rows this commit has."""
+AUDIT: Final = "audit"
+CAMPAIGN: Final = "campaign"
+"""An audit, or a campaign, whose rows this commit has; of several commits the newest counts."""
 REPLACES: Final = "replaces"
 """An earlier commit all of whose runs this commit has."""
 COVERS: Final = "covers"
@@ -38,11 +41,11 @@ class CommitRow:
     name: str
     day: str = ""
     version: int = 0
-    """Of a run: the lines of its results file, and more with a footer; the greatest replaces the others."""
+    """Of a run: the lines of its results file, and more with a footer; of a campaign: its rows. The greatest replaces the others."""
     judgements: int = 0
     faults: int = 0
     at: int = 0
-    """Seconds since 1970, by the writer's clock; says nothing about order."""
+    """Seconds since 1970, by the writer's clock; of runs it says nothing about order."""
 
 
 def new_commit() -> str:
@@ -109,6 +112,18 @@ class CommitLog:
             if row.what == RUN and row.commit not in self.replaced and self.runs[row.name] is not row
         ]
 
+    def newest(self, what: str) -> dict[str, CommitRow]:
+        """Of each audit, or campaign, the line of the commit that has the most of it, or was written last."""
+        every = (row for row in self.rows if row.what == what)
+        return {row.name: row for row in sorted(every, key=lambda row: (row.version, row.at, row.commit))}
+
+    @property
+    def outdated_audits(self) -> list[str]:
+        """Commits of audits of which a newer commit has the rows."""
+        return sorted(
+            {row.commit for row in self.rows if row.what == AUDIT} - {row.commit for row in self.newest(AUDIT).values()}
+        )
+
     @cached_property
     def derived(self) -> DerivedChain | None:
         """The derived tables that follow from the most of what counts now; None if there are none."""
@@ -120,7 +135,8 @@ class CommitLog:
     @property
     def unread(self) -> list[str]:
         """Commits that nothing reads, those that others replaced first."""
-        read = {*self.live, *(self.derived.chain if self.derived else ())}
+        newest = {row.commit for what in (AUDIT, CAMPAIGN) for row in self.newest(what).values()}
+        read = {*self.live, *(self.derived.chain if self.derived else ()), *newest}
         return sorted(self.by_commit.keys() - read - {OLD}, key=lambda commit: (commit not in self.replaced, commit))
 
     def _chain_of(self, last: str) -> DerivedChain | None:

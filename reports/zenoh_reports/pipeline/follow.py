@@ -27,6 +27,8 @@ from zenoh_reports.shipping import code
 
 from . import audit as stages
 from . import flow_state
+from .captures import append
+from .commits import AUDIT, CommitRow, new_commit
 from .derive import derive
 from .job import keep_results
 from .places import told
@@ -46,6 +48,8 @@ TABLES: Final = (
     (Kept("statistics", StatisticsRow), stages.statistics),
     (Kept("deviations", DeviationRow), lambda facts: stages.deviations(stages.findings(facts))),
 )
+FOLLOWED: Final = "followed"
+"""The name of the audit that grows with each batch."""
 Say = Callable[[str], object]
 SLOW: Final = "Python worker failed to connect back"
 """What Spark says where a process of Python needs more than ten seconds to start, on a machine that does other things too."""
@@ -196,15 +200,21 @@ class Followed:
 
 
 def make_tables(spark: SparkSession, out: Path) -> bool:
-    """Make the tables of all facts; whether anything was judged. Raises CannotGoOn."""
+    """Make the tables of all facts, as one audit; whether anything was judged. Raises CannotGoOn.
+
+    Those of the time before stay until the next time, for those who read them now.
+    """
     store = Store(out / "tables")
     with told("make the tables", str(store.folder)):
         parts = [part for kept in (FACTS, ACROSS) if (part := read_batches(spark, store, kept, "*")) is not None]
         if len(parts) < 2:
             return False
         facts = parts[0].unionByName(parts[1]).where(~F.col("what").isin(*KEPT)).persist()
+        store.remove(spark, store.log(spark).outdated_audits, [kept for kept, _ in TABLES])
+        row = CommitRow(new_commit(), AUDIT, FOLLOWED)
         for kept, stage in TABLES:
-            store.put(stage(facts), kept)
+            append(store, stage(facts), kept, row)
+        store.commit(spark, [row])
         judged = facts.where("what = 'subjects'").limit(1).count() > 0
         facts.unpersist()
     return judged

@@ -1,7 +1,7 @@
 """The stored tables: Parquet, one folder for each table, below a folder that any of Spark's file systems holds.
 
-Tables of runs grow by commits (`commits`), and nothing in them is ever overwritten. The tables of an audit or a campaign are
-partitioned by day and name; writing the same audit or campaign again replaces its own partition and no other.
+Tables grow by commits (`commits`), and nothing in them is ever overwritten: also not by an audit or a campaign that is read again,
+whose earlier rows merely do not count any more.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_reports.spark import is_connected
 
 from .commits import OLD, RUN, CommitLog, CommitRow
-from .judgements import shaped
 from .places import location, told
 from .types import schema
 
@@ -36,10 +35,6 @@ class Kept:
 
     name: str
     row: type
-    by: tuple[str, ...] = ()
-    """The columns by which the table is partitioned, if `put` writes it; none for a table that is computed anew each time."""
-    under: tuple[str, ...] = ()
-    """Further partition columns, which are not in the row type: all rows of one call of `put` have the same value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +47,11 @@ class Store:
         """Return the address of a table."""
         return f"{location(self.folder)}/{kept if isinstance(kept, str) else kept.name}"
 
-    def put(self, table: DataFrame, kept: Kept, **under: str) -> None:
-        """Write a table; if it is partitioned, replace only the partitions of these rows. Raises CannotGoOn."""
-        rows = shaped(table, kept.row)
-        place = "/".join([self.place(kept), *(f"{name}={under[name]}" for name in kept.under)])
-        with told(f"write table {kept.name}", place):
-            if kept.by:
-                spread = rows.repartition(*kept.by).write.mode("overwrite")
-                spread.option("partitionOverwriteMode", "dynamic").partitionBy(*kept.by).parquet(place)
-            else:
-                rows.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "static").parquet(place)
-
-    def get(self, spark: SparkSession, kept: Kept) -> DataFrame:
-        """Read all partitions of a table that `put` wrote, with its columns in order. Raises CannotGoOn if it does not exist."""
-        whole = schema(kept.row)
-        for name in kept.under:
-            whole = StructType([*whole, StructField(name, StringType())])
-        found = parquet(spark, whole, [self.place(kept)])
-        if found is None:
-            raise CannotGoOn(f"there is no table {kept.name}", step="read the tables", seen=self.place(kept))
-        return found.select(*whole.names)
-
     def append(self, table: DataFrame, kept: Kept, commit: str, columns: Sequence[str] = ()) -> None:
         """Write rows of a commit, which do not exist before `commit`; `columns` beside those of the row. Raises CannotGoOn."""
         place = f"{self.place(kept)}/commit={commit}"
         with told(f"write table {kept.name}", place):
-            table.select(*schema(kept.row).names, *columns).write.mode("overwrite").parquet(place)
+            table.select(*dict.fromkeys((*schema(kept.row).names, *columns))).write.mode("overwrite").parquet(place)
 
     def commit(self, spark: SparkSession, rows: Sequence[CommitRow]) -> None:
         """Make the rows of a commit exist: one file, renamed into its place. Raises CannotGoOn."""
@@ -123,19 +97,33 @@ class Store:
         found = old.distinct().collect() if old is not None else []
         return [CommitRow(OLD, RUN, row.run, row.day, 0, row.judgements, row.faults) for row in found]
 
+    def newest(self, spark: SparkSession, kept: Kept, what: str) -> DataFrame:
+        """The rows of all audits, or campaigns, with the columns `day` and `what`; of each those that count. Raises CannotGoOn."""
+        log = self.log(spark)
+        pairs = [(row.commit, row.name) for row in log.newest(what).values()]
+        names = list(dict.fromkeys((*schema(kept.row).names, "day", what)))
+        every = self.rows(spark, kept, log, sorted({commit for commit, _ in pairs}), ("day", what, "commit"))
+        wanted = spark.createDataFrame(pairs, f"commit string, {what} string")
+        found = every.join(F.broadcast(wanted), on=["commit", what], how="left_semi").select(*names)
+        place = self.place(kept)
+        old = parquet(spark, _with(kept, "day", what), [f"{place}/day=*"], place)  # as releases before the log wrote it
+        if old is not None:
+            found = found.unionByName(old.where(~F.col(what).isin([name for _, name in pairs])).select(*names))
+        return found
+
     def rows(
         self, spark: SparkSession, kept: Kept, log: CommitLog, commits: Sequence[str], columns: Sequence[str] = ()
     ) -> DataFrame:
         """The rows of these commits that count; `columns` beside those of the row. Raises CannotGoOn."""
-        place, names = self.place(kept), [*schema(kept.row).names, *columns]
-        more = dict.fromkeys((*columns, "commit"))
-        whole = StructType([*schema(kept.row), *(StructField(name, StringType()) for name in more)])
+        place, whole = self.place(kept), _with(kept, *columns, "commit")
+        names = list(dict.fromkeys((*schema(kept.row).names, *columns)))
         paths = [f"{place}/commit={commit}" for commit in commits if commit != OLD]
         with told("read the tables", place):  # a commit whose rows a store does not show is no table without them
             found = spark.read.schema(whole).option("basePath", place).parquet(*paths) if paths else None
         old = parquet(spark, schema(kept.row), [f"{place}/day=*"], place) if OLD in commits else None
         if old is not None:
-            old = old.withColumns(dict.fromkeys(more, F.lit(""))).select(*whole.names)
+            new = (name for name in whole.names if name not in schema(kept.row).names)
+            old = old.withColumns(dict.fromkeys(new, F.lit(""))).select(*whole.names)
         parts = [part for part in (found, old) if part is not None]
         if not parts:
             return spark.createDataFrame([], whole).select(*names)
@@ -145,6 +133,12 @@ class Store:
             gone = spark.createDataFrame(outdated, "commit string, run string")
             table = table.join(F.broadcast(gone), on=["commit", "run"], how="left_anti")
         return table.select(*names)
+
+
+def _with(kept: Kept, *columns: str) -> StructType:
+    """The schema of a table with further columns of text, where the row does not have them."""
+    more = (name for name in dict.fromkeys(columns) if name not in schema(kept.row).names)
+    return StructType([*schema(kept.row), *(StructField(name, StringType()) for name in more)])
 
 
 def parquet(spark: SparkSession, whole: StructType, paths: Sequence[str], base: str = "") -> DataFrame | None:
