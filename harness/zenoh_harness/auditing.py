@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -16,19 +16,20 @@ from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.verdict import Exit, Key, Verdict, exit_code
 from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.files import audits, capture_writer, conversations
+from zenoh_harness.files import audits, conversations
 from zenoh_harness.files.audits import Audit, Charge
-from zenoh_harness.files.capture_cutter import cut_connections
+from zenoh_harness.files.capture_cutter import cut_connections, cut_conversation
 from zenoh_harness.files.capture_stream import CaptureStream
-from zenoh_harness.files.content_types import HINTS, ContentType, content_type
+from zenoh_harness.files.content_types import HINTS, ContentType, content_type, head_of
 from zenoh_harness.files.evidence import FOLDER, MARK, slug
-from zenoh_harness.files.faults import FileFault, regular, unreadable
+from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import Known, ListedDeviation
 
 MOST_EVIDENCE = 200
 """Connections of one file of which evidence is written, those with the first findings."""
-HEAD = 1 << 20
-"""Bytes of a file that are read to recognise its kind."""
+NOTED = 4096
+"""Packets, or events, between two notes of how far an audit is."""
+Note = Callable[[int], object]
 
 
 @dataclass(slots=True)
@@ -37,9 +38,10 @@ class AuditedFile:
 
     path: Path
     conversation: Conversation
+    """Without events: they were judged as they were read."""
     audit: Audit
     capture: CaptureStream | None = None
-    """What is known of its packets; None if the file is no capture. The conversation of a capture has no events."""
+    """What is known of its packets; None if the file is no capture."""
     counted: Counter[str] = field(default_factory=Counter)
     read: int = 0
     """Number of packets, for a capture."""
@@ -82,38 +84,46 @@ class AuditedFile:
         }
 
 
-def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: Iterable[int] = ()) -> AuditedFile:
-    """Judge a capture or a conversation. Raises FileFault for any other file."""
-    kind = content_type(_head(path))
+def judge_file(
+    path: Path, *, laws: Iterable[type[Law]] | None = None, ports: Iterable[int] = (), note: Note = lambda _read: None
+) -> AuditedFile:
+    """Judge a capture or a conversation, which is read as a stream. Raises FileFault for any other file.
+
+    `note` is called now and then with the number of packets, or events, so far.
+    """
+    kind = content_type(head_of(path))
     if kind is ContentType.CAPTURE:
-        return _judge_capture(CaptureStream(path, ports), laws)
+        return _judge_capture(CaptureStream(path, ports), laws, note)
     if kind is ContentType.CONVERSATION:
-        conversation = conversations.read(path)
-        audit = audits.charges(conversation, laws)
-        return AuditedFile(path, conversation, audit, counted=audit.unread, secret=MARK in conversation.about)
+        return _judge_conversation(path, laws, note)
     hint = HINTS.get(kind, "give a capture (pcap, pcapng) or a recorded conversation (.jsonl)")
     why = f"is no capture and no recorded conversation, but {kind.value.partition(',')[0]}"
     raise FileFault(path, None, why, hint=hint)
 
 
-def _judge_capture(capture: CaptureStream, laws: Iterable[type[Law]] | None) -> AuditedFile:
-    auditor = audits.Auditor(capture.connections, laws)
+def _judge_conversation(path: Path, laws: Iterable[type[Law]] | None, note: Note) -> AuditedFile:
+    with conversations.opened(path) as (conversation, events):
+        auditor = audits.Auditor(conversation.connections, laws)
+        for number, event in enumerate(events, 1):
+            auditor.feed(event)
+            if number % NOTED == 0:
+                note(number)
+        audit = auditor.finish()
+    return AuditedFile(path, conversation, audit, counted=audit.unread, secret=MARK in conversation.about)
+
+
+def _judge_capture(capture: CaptureStream, laws: Iterable[type[Law]] | None, note: Note) -> AuditedFile:
+    auditor, due = audits.Auditor(capture.connections, laws), NOTED
     for event in capture:
         auditor.feed(event)
+        if capture.read >= due:
+            due = capture.read + NOTED
+            note(capture.read)
     audit = auditor.finish()
     conversation = Conversation(capture.connections, about={"capture": capture.path.name})
     counted = capture.counted + audit.unread
     read = counted.pop("packets", 0)
     return AuditedFile(capture.path, conversation, audit, capture, counted, read, capture.damaged)
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with regular(path).open("rb") as source:
-            data = source.read(HEAD)
-    except OSError as why:
-        raise unreadable(path, why) from why
-    return data.partition(b"\n")[0] + b"\n" if data.startswith(b"{") and b"\n" in data else data
 
 
 def excuse(source: AuditedFile, known: Known, version: str = "") -> None:
@@ -170,7 +180,4 @@ def _write_connections(source: AuditedFile, out: Path) -> None:
     if source.capture is not None:
         cut_connections(source.capture, {name: out / relative for name, relative in source.evidence.items()})
         return
-    for name, relative in source.evidence.items():
-        conversation = audits.cut(source.conversation, {name})
-        conversations.write(conversation, (out / relative).with_suffix(".jsonl"))
-        capture_writer.write(conversation, out / relative)
+    cut_conversation(source.path, {name: out / relative for name, relative in source.evidence.items()})

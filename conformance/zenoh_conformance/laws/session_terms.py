@@ -23,9 +23,10 @@ class SnWithinResolution(HandshakeLaw):
             return
         self.subject(seen)
         most = SN_MASK[self.link.resolution & 3]
-        fits = message.sn <= most
+        if message.sn <= most:
+            return
         self.require(
-            fits,
+            False,
             at=seen,
             path=f"{seen.kind}.sn",
             expected=f"at most {most:#x}",

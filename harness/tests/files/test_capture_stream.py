@@ -12,8 +12,10 @@ import pytest
 from planted_sessions import INIT, conversation, planted, push, steps
 
 from zenoh_conformance.messages import Frame, Put
+from zenoh_harness import auditing
 from zenoh_harness.auditing import judge_file, write_evidence
-from zenoh_harness.files import audits, capture_stream, capture_writer, captures, conversations, pcap
+from zenoh_harness.commands import explain
+from zenoh_harness.files import audits, capture_stream, capture_writer, captures, content_types, conversations, pcap
 from zenoh_harness.files.capture_stream import CaptureStream
 
 HERE = Path(__file__).parent
@@ -86,31 +88,45 @@ def test_flows_past_the_bound_end_and_begin_again_in_the_middle(mixed, monkeypat
     assert len(stream.connections) > len(captures.read(mixed).conversation.connections)
 
 
-def large(folder, frames):
-    """A capture of one session that publishes 20,000 bytes at a time."""
+def large(folder, frames, write, suffix):
+    """A recording of one session that publishes 20,000 bytes at a time."""
     said, body = steps(0)[:-1], Put(payload=bytes(20_000))
     said += [(INIT, Frame(sn=number, messages=(replace(push(0), body=body),))) for number in range(frames)]
-    path = folder / f"{frames}.pcapng"
-    capture_writer.write(conversation(said), path)
+    path = folder / f"{frames}{suffix}"
+    write(conversation(said), path)
     return path
 
 
-def peak_of(path, laws):
+def audited(path):
+    noted = []
+    assert judge_file(path, laws=(), note=noted.append).audit.messages
+    assert noted
+
+
+def explained(path):
+    assert sum(1 for _ in explain._explain((str(path),), None))
+
+
+def peak_of(read, path):
     tracemalloc.start()
-    source = judge_file(path, laws=laws)
+    read(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert source.audit.messages
     return peak
 
 
-def test_four_times_the_file_takes_no_more_memory(tmp_path, monkeypatch):
-    files = [large(tmp_path, frames) for frames in (60, 240)]
-    assert files[1].stat().st_size > 4 << 20
+@pytest.mark.parametrize("read", [audited, explained])
+@pytest.mark.parametrize(
+    ("write", "suffix"), [(capture_writer.write, ".pcapng"), (conversations.write, ".jsonl")], ids=["capture", "events"]
+)
+def test_four_times_the_file_takes_no_more_memory(read, write, suffix, tmp_path, monkeypatch):
+    files = [large(tmp_path, frames, write, suffix) for frames in (30, 120)]
     monkeypatch.setattr(capture_stream, "STEP", 32)
-    judge_file(files[0], laws=())
+    monkeypatch.setattr(auditing, "NOTED", 8)
+    monkeypatch.setattr(content_types, "HEAD", 1 << 10)
+    read(files[0])
 
-    small, whole = (peak_of(path, ()) for path in files)
+    small, whole = (peak_of(read, path) for path in files)
 
     assert whole < small + (1 << 20)
 

@@ -147,11 +147,17 @@ def audit(
     laws = _laws(patterns)
     listed = deviations.load(known, kind=known_deviations.CAPTURE)
     sources = []
-    for path in files:
-        source = judge_file(path, laws=laws, ports=ports)
-        excuse(source, listed, version)
-        source.secret = embargo.kept_back(path, source.conversation)
-        sources.append(source)
+    with shell.progress(len(files), "audit") as advance:
+        for path in files:
+
+            def note(read: int, name: str = path.name) -> None:
+                advance(0, f"{read:,} packets of {name}")
+
+            source = judge_file(path, laws=laws, ports=ports, note=note)
+            excuse(source, listed, version)
+            source.secret = embargo.kept_back(path, source.conversation)
+            sources.append(source)
+            advance(1, path.name)
     if out is not None:
         write_evidence(sources, out)
     shell.show([source.as_json() for source in sources], (line for source in sources for line in summary(source)))

@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import click
 
 from zenoh_conformance.judging.verdict import Exit
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.wire import Layer
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
-from zenoh_harness.files import captures, conversations
-from zenoh_harness.files.content_types import HINTS, ContentType, bytes_of_hex, content_type
+from zenoh_harness.files import conversations
+from zenoh_harness.files.capture_stream import CaptureStream
+from zenoh_harness.files.content_types import HINTS, ContentType, bytes_of_hex, content_type, head_of
 from zenoh_harness.files.explained import Explained, explain_conversation
 from zenoh_harness.files.faults import FileFault, regular
 
@@ -38,16 +41,26 @@ def command(shell: Shell, source: tuple[str, ...], layer: str | None) -> int:
               zconform explain lo.pcapng           a capture; its TCP streams are reassembled
     Exit codes: 0 all bytes were decoded, 1 some were not, 2 usage, 3 a capture is damaged and was read in part.
     """
-    parts = list(_explain(source, None if layer is None else Layer(layer)))
+    parts = _explain(source, None if layer is None else Layer(layer))
     if shell.as_json:
-        shell.print_json([part.as_json() for part in parts])
-    else:
-        for part in parts:
-            print_explained(shell, part, with_head=len(parts) > 1)
-    if any(part.unread for part in parts):
-        return int(Exit.CANNOT_GO_ON)
-    decoded = all(part.explanation is None or part.explanation.ok for part in parts)
-    return int(Exit.CONFORMING if decoded else Exit.NOT_CONFORMING)
+        every = list(parts)
+        shell.print_json([part.as_json() for part in every])
+        return int(max(map(_code, every), default=Exit.CONFORMING))
+    return int(max(map(_code, _print_all(shell, parts)), default=Exit.CONFORMING))
+
+
+def _code(part: Explained) -> Exit:
+    if part.unread:
+        return Exit.CANNOT_GO_ON
+    return Exit.CONFORMING if part.explanation is None or part.explanation.ok else Exit.NOT_CONFORMING
+
+
+def _print_all(shell: Shell, parts: Iterator[Explained]) -> Iterator[Explained]:
+    """Print explanations as they come: a capture may be larger than the memory."""
+    first = list(islice(parts, 2))
+    for part in chain(first, parts):
+        print_explained(shell, part, with_head=len(first) > 1)
+        yield part
 
 
 def print_explained(shell: Shell, part: Explained, *, with_head: bool = True) -> None:
@@ -67,7 +80,14 @@ def _explain(source: tuple[str, ...], layer: Layer | None) -> Iterator[Explained
         yield from _content("-", sys.stdin.buffer.read(), layer)
     else:
         for name in source:
-            yield from _content(name, _read(name, odd=kind is ContentType.ODD), layer)
+            of_file = content_type(head_of(Path(name))) if _is_file(name) else None
+            if of_file is ContentType.CAPTURE:
+                yield from _explain_capture(Path(name))
+            elif of_file is ContentType.CONVERSATION:
+                with conversations.opened(Path(name)) as (conversation, events):
+                    yield from explain_conversation(conversation, events)
+            else:
+                yield from _content(name, _read(name, odd=kind is ContentType.ODD), layer)
 
 
 def _is_file(name: str) -> bool:
@@ -96,7 +116,10 @@ def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Explained]
             conversations.parse(data.decode(errors="replace").splitlines(keepends=True), name)
         )
     elif kind is ContentType.CAPTURE:
-        yield from _explain_capture(name, data)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "standard-input"
+            path.write_bytes(data)
+            yield from _explain_capture(path)
     elif kind is ContentType.HEX:
         yield Explained(name, explain(bytes_of_hex(data.decode()), layer))
     elif kind in (ContentType.BYTES, ContentType.EMPTY) or (layer is not None and kind is not ContentType.ODD):
@@ -106,18 +129,14 @@ def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Explained]
         raise UsageError(f"{name} is {kind.value}", step="explain", hint=hint)
 
 
-def _explain_capture(name: str, data: bytes) -> Iterator[Explained]:
-    """Explain a capture with its TCP streams reassembled; other traffic is counted."""
-    path = Path(name)
-    with tempfile.TemporaryDirectory() as folder:
-        if not path.is_file():
-            path = Path(folder) / "standard-input"
-            path.write_bytes(data)
-        captured = captures.read(path)
-    yield from explain_conversation(captured.conversation)
-    for traffic, count in sorted(captured.counted.items()):
+def _explain_capture(path: Path) -> Iterator[Explained]:
+    """Explain a capture packet by packet, with its TCP streams reassembled; other traffic is counted."""
+    capture = CaptureStream(path)
+    yield from explain_conversation(Conversation(capture.connections), capture)
+    read = capture.counted.pop("packets", 0)
+    for traffic, count in sorted(capture.counted.items()):
         yield Explained(
-            f"also in the file: {count} {traffic}", unread=captured.damaged and traffic.startswith("damaged")
+            f"also in the file: {count} {traffic}", unread=capture.damaged and traffic.startswith("damaged")
         )
-    if not captured.conversation.events:
-        raise FileFault(name, None, f"is a capture of {captured.read} packets without Zenoh traffic")
+    if not capture.connections:
+        raise FileFault(path, None, f"is a capture of {read} packets without Zenoh traffic")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from zenoh_conformance.reading.conversation import Conversation
+from zenoh_conformance.reading.conversation import Conversation, Event
+from zenoh_harness.files import capture_writer, conversations
 from zenoh_harness.files.capture_stream import CaptureStream
 from zenoh_harness.files.conversations import ConversationWriter
 from zenoh_harness.files.flows import FlowKey, flow_key
@@ -25,13 +26,29 @@ def cut_connections(capture: CaptureStream, outs: Mapping[str, Path]) -> None:
 
 
 def _cut_conversations(capture: CaptureStream, outs: Mapping[str, Path]) -> None:
-    about = {"capture": capture.path.name}
+    whole = Conversation(capture.connections, about={"capture": capture.path.name})
+    _cut_events(whole, CaptureStream(capture.path, capture.ports), outs)
+
+
+def cut_conversation(path: Path, outs: Mapping[str, Path]) -> None:
+    """Write each connection of a conversation file to a file of its own with the suffix `.jsonl`, and as packets that carry it.
+
+    The file is read once more, and one connection at a time is held in memory. Raises OSError, and FileFault if it is gone.
+    """
+    if outs:
+        with conversations.opened(path) as (whole, events):
+            _cut_events(whole, events, outs)
+        for out in outs.values():
+            capture_writer.write(conversations.read(out.with_suffix(".jsonl")), out)
+
+
+def _cut_events(whole: Conversation, events: Iterable[Event], outs: Mapping[str, Path]) -> None:
     with ExitStack() as files:
         writers = {}
         for name, out in outs.items():
-            known = Conversation({name: capture.connections[name]}, about=about)
+            known = Conversation({name: whole.connection(name)}, about=whole.about)
             writers[name] = files.enter_context(ConversationWriter(out.with_suffix(".jsonl"), known))
-        for event in CaptureStream(capture.path, capture.ports):
+        for event in events:
             if event.connection in writers:
                 writers[event.connection].event(event)
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import re
 from enum import Enum
+from pathlib import Path
+from typing import Final
 
+from zenoh_harness.files.faults import regular, unreadable
 from zenoh_harness.files.pcap import is_capture
 from zenoh_harness.files.unpacking import inside
 
+HEAD: Final = 1 << 20
+"""Bytes of a file that are read to recognise its type."""
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _ODD = re.compile(r"[0-9a-fA-F]+")
 _BETWEEN = re.compile(r"0x|[\s:,]")
@@ -42,6 +47,16 @@ HINTS = {
     ContentType.ODD: "as in 0300, or '03 00'",
 }
 """Type to the hint of the error message of a reader that does not accept it."""
+
+
+def head_of(path: Path) -> bytes:
+    """Return what tells the type of a file: its beginning, or its first line if that is JSON. Raises FileFault."""
+    try:
+        with regular(path).open("rb") as source:
+            data = source.read(HEAD)
+    except OSError as why:
+        raise unreadable(path, why) from why
+    return data.partition(b"\n")[0] + b"\n" if data.startswith(b"{") and b"\n" in data else data
 
 
 def content_type(data: bytes) -> ContentType:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -112,9 +113,17 @@ class ConversationWriter:
 
 def read(path: Path) -> Conversation:
     """Read a conversation file. Raises FileFault with the line."""
+    with opened(path) as (conversation, events):
+        conversation.events += events
+    return conversation
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Conversation, Iterator[Event]]]:
+    """Open a conversation file: the conversation without events, and its events as they are taken. Raises FileFault with the line."""
     try:
         with regular(path).open(encoding="utf-8") as source:
-            return parse(source, path)
+            yield stream(source, path)
     except (OSError, UnicodeDecodeError) as why:
         raise unreadable(path, why) from why
 

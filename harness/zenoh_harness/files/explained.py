@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,16 +32,17 @@ class Explained:
         return {"of": self.head, **(self.explanation.to_json() if self.explanation else {})}
 
 
-def explain_conversation(conversation: Conversation) -> Iterator[Explained]:
+def explain_conversation(conversation: Conversation, events: Iterable[Event] | None = None) -> Iterator[Explained]:
     """Yield the explanation of each event: bytes as the batches that they complete, decoded by the negotiated terms.
 
+    `events`: those of the conversation, where they are read from a file as they are explained.
     A message in several FRAGMENTs follows the batch that completes it.
     """
     for name, what in ENDS.items():
         if said := conversation.about.get(name):
             yield Explained(f"{what}: {said}" if "\n" not in said else "\n    ".join((f"{what}:", *said.split("\n"))))
     decoders, chains = Decoders(conversation), _Chains()
-    for event in conversation:
+    for event in conversation if events is None else events:
         who, whole = _who(event), True
         if event.kind is not Happened.BYTES:
             yield Explained(f"{who}  {event.kind.value}")
