@@ -1,9 +1,9 @@
-"""A year of nights that never was: results of many runs, and how long the tables take that are made of them.
+"""Nights that never were: results of many runs, and how long the tables take that are made of them, and one more night.
 
-    python reports/bench/nights.py FOLDER --judgements 10000000 [--master local[2]]
+    python reports/bench/nights.py FOLDER --judgements 10000000 [--nights 365] [--targets 4] [--master local[2]]
 
-Each night runs four targets; of each check some runs waver. Made of text, since what is measured is the reader. Told are wall
-and CPU seconds of each step, and what driver and workers held at most.
+Each night runs some targets; of each check some runs waver. Made of text, since what is measured is the reader. Told are wall
+and CPU seconds of each step, and what driver and workers held at most. One night of one target is one large file.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ TARGETS = ("wheel", "docker", "exec", "tcp")
 NIGHTS = 365
 
 
-def year(folder: Path, judgements: int, nights: int = NIGHTS) -> list[Path]:
+FIRST = date(2016, 1, 1)
+
+
+def year(folder: Path, judgements: int, nights: int = NIGHTS, targets: int = len(TARGETS)) -> list[Path]:
     """Results files of so many judgements in all, one a night and target."""
-    each = -(-judgements // (nights * len(TARGETS)))
+    each = -(-judgements // (nights * targets))
     random = Random(17)
     return [
-        night(folder, kind, date(2026, 1, 1) + timedelta(index), f"1.{index // 30}.0", each, random)
-        for kind in TARGETS
+        night(folder, kind, FIRST + timedelta(index), f"1.{index // 30}.0", each, random)
+        for kind in TARGETS[:targets]
         for index in range(nights)
     ]
 
@@ -93,6 +96,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--judgements", type=int, default=10_000_000)
+    parser.add_argument("--nights", type=int, default=NIGHTS)
+    parser.add_argument("--targets", type=int, default=len(TARGETS))
+    parser.add_argument("--more", type=int, default=3, help="further nights, which are timed by themselves")
     parser.add_argument("--master", default="local[2]")
     given = parser.parse_args()
     from zenoh_reports.pipeline import job
@@ -101,7 +107,7 @@ def main() -> None:
     from zenoh_reports.spark import session
 
     with told("write the files"):
-        files = [str(path) for path in year(given.folder / "nights", given.judgements)]
+        files = [str(path) for path in year(given.folder / "nights", given.judgements, given.nights, given.targets)]
     print(f"{len(files)} files, {sum(Path(file).stat().st_size for file in files) / 2**20:.0f} MB", flush=True)
     store = Store(given.folder / "tables")
     with session("nights", given.master) as spark, Watched() as held:
@@ -109,6 +115,11 @@ def main() -> None:
             job.keep_results(spark, files, store)
         with told("matrix, history, flake rates, clusters"):
             derive(spark, store)
+        for more in range(given.more):
+            day, version = FIRST + timedelta(given.nights + more), f"1.{(given.nights + more) // 30}.0"
+            file = night(given.folder / "nights", TARGETS[0], day, version, 1000, Random(more))
+            with told("a further night of 1000 judgements"):
+                job.report(spark, [str(file)], store.folder)
         for kept in (*job.OF_RUNS, *job.DERIVED):
             print(f"  {kept.name}: {job.get(spark, store, kept).count()} rows", flush=True)
     print(f"at most: {held}")

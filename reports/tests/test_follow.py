@@ -229,7 +229,7 @@ STEPS = (
     "tables/facts_across/batch={}", "alerts/{:08}.jsonl", "checkpoint/commits/{:08}.json", "checkpoint/spark/commits/{}",
 )  # fmt: skip
 """What a batch writes, in order: a job is killed when one of them is there."""
-KILLS = 10
+KILLS, PARTS = 10, 50
 PATIENCE = 600.0
 
 
@@ -238,12 +238,14 @@ PATIENCE = 600.0
 def test_killed_ten_times_while_files_arrive_each_message_is_counted_once(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
     from test_judgement_stages import a_year
+    from test_planted import fleet_with_thirty
 
-    file = captured(tmp_path, plant=wrong_version)
+    file, _ = fleet_with_thirty(tmp_path, frames=33_400)
     whole = audit.whole_audit(traffic.sorted_rows(packets([str(file)])))
+    assert sum(row.amount for row in whole if row.what == "messages") > 100_000
     arriving, out = tmp_path / "in", tmp_path / "out"
     arriving.mkdir()
-    captures, nights = parts_of(file, tmp_path / "parts", KILLS + 2), a_year(tmp_path / "year", 2)
+    captures, nights = parts_of(file, tmp_path / "parts", PARTS), a_year(tmp_path / "year", 2)
     waits = [each for pair in zip_longest(captures, map(Path, nights)) for each in pair if each is not None]
 
     def arrive(count: int = 1) -> None:
@@ -253,9 +255,9 @@ def test_killed_ten_times_while_files_arrive_each_message_is_counted_once(tmp_pa
         del waits[:count]
 
     for kill in range(KILLS):
-        arrive()
+        arrive(2)
         job, number = start(arriving, out, "on"), len(list(out.glob("checkpoint/commits/*.json")))
-        arrive()
+        arrive(2)
         await_file(out / STEPS[kill % len(STEPS)].format(number), job)
         os.killpg(job.pid, signal.SIGKILL)
         job.wait()
@@ -263,6 +265,9 @@ def test_killed_ten_times_while_files_arrive_each_message_is_counted_once(tmp_pa
     assert start(arriving, out, "once").wait() in (0, 1)
 
     assert counted(out) == by_kind(tables.statistics(whole))
+    assert Counter(
+        (row["law"], row["sender"], row["node"], row["cause"]) for row in newest(out, "findings")
+    ) == Counter((row.law, row.sender, row.node, row.cause) for row in tables.findings(whole))
     judged = [row["id"] for row in pq.read_table(out / "tables" / "judgements").to_pylist()]
     assert len(set(judged)) == sum(text.count('"judgement"') for text in map(_text, nights))
 
@@ -293,12 +298,17 @@ def by_kind(rows) -> Counter:
     return made
 
 
-def counted(out: Path) -> Counter:
-    """Messages by kind, from the kept table."""
+def newest(out: Path, name: str) -> list[dict]:
+    """The rows of a kept table."""
     import pyarrow.parquet as pq
 
+    last = max((out / "tables" / name).glob("commit=*"), key=lambda folder: folder.stat().st_mtime_ns)
+    return pq.read_table(last).to_pylist()
+
+
+def counted(out: Path) -> Counter:
+    """Messages by kind, from the kept table."""
     made: Counter = Counter()
-    newest = max((out / "tables" / "statistics").glob("commit=*"), key=lambda folder: folder.stat().st_mtime_ns)
-    for row in pq.read_table(newest).to_pylist():
+    for row in newest(out, "statistics"):
         made[row["kind"]] += row["messages"]
     return made
