@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from zlib import crc32
 
 from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Fragment, Frame, Hello, Join, Scout, sane
@@ -150,7 +151,7 @@ class JoinIsRepeated(Law):
 
 @law("join/numbers-go-on")
 class NumbersGoOnFromJoin(Law):
-    """The number that JOIN tells for a channel, and those of the FRAMEs and FRAGMENTs there, never go back.
+    """The number that JOIN tells for a channel, and those of the FRAMEs and FRAGMENTs there, never go back, and none is used twice.
 
     A JOIN with another ZID, or after silence for the lease, is that of a node which has come back: it begins anew.
     """
@@ -166,6 +167,8 @@ class NumbersGoOnFromJoin(Law):
         """Each sender's last JOIN."""
         self.heard: dict[Side, float] = {}
         """When each sender said something last."""
+        self.used: dict[tuple[Side, bool, int], dict[int, int]] = {}
+        """Each channel's last numbers, and what had each: the network may bring one datagram twice."""
 
     def on_join(self, seen: Seen, join: Join) -> None:
         """Note the numbers of the lanes that the JOIN has: eight with QoS, else one."""
@@ -174,6 +177,7 @@ class NumbersGoOnFromJoin(Law):
             before.zid != join.zid or seen.time - self.heard[seen.sender] >= seconds_of_lease(before)
         ):
             self.next = {channel: number for channel, number in self.next.items() if channel[0] is not seen.sender}
+            self.used.clear()
         self.joined[seen.sender], self.heard[seen.sender] = join, seen.time
         resolution = sane.DEFAULT_RESOLUTION if join.resolution is None else join.resolution
         self.mask[seen.sender] = SN_MASK[resolution & 3]
@@ -186,9 +190,20 @@ class NumbersGoOnFromJoin(Law):
             self.heard[seen.sender] = seen.time
             channel = (seen.sender, *seen.channel)
             self._judge(seen, channel, message.sn, f"{seen.kind}.sn")
+            self._judge_use(seen, self.used.setdefault(channel, {}), message.sn)
             self.next[channel] = (message.sn + 1) & self.mask[seen.sender]
 
     on_fragment = on_frame
+
+    def _judge_use(self, seen: Seen, used: dict[int, int], number: int) -> None:
+        """Judge that no other message had the number, and keep it among the last ones."""
+        told = crc32(seen.raw)
+        again = used.setdefault(number, told)
+        self.require(
+            again == told, at=seen, path=f"{seen.kind}.sn", expected="a number of its own", got="one of another"
+        )
+        if len(used) > REORDERED:
+            del used[next(iter(used))]
 
     def _judge(self, seen: Seen, channel: tuple[Side, bool, int], number: int, path: str) -> None:
         """Judge a number against the last one of its channel, and keep it."""

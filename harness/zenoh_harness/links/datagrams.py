@@ -5,9 +5,12 @@ A datagram link has no end of its own: a peer that is gone shows, if at all, whe
 
 from __future__ import annotations
 
+import math
 import select
 import socket
+import struct
 import time
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from zenoh_conformance.reading.conversation import Framing, Happened
@@ -24,15 +27,30 @@ MTU: Final = 65487
 """The largest batch over UDP, as zenoh-rust has it: a datagram of IPv4 has 65507 bytes at most."""
 
 
+SO_TIMESTAMP: Final = getattr(socket, "SO_TIMESTAMP", 29)
+"""Linux: the kernel tells with each datagram when it came."""
+
+STAMP: Final = struct.Struct("@ll")
+"""A `timeval`: seconds and microseconds."""
+
+
+def came_at(told: Sequence[tuple[int, int, bytes]]) -> float:
+    """Return when a datagram came, by `time.time()`, from what the kernel told with it; infinite if it did not."""
+    stamps = [STAMP.unpack(data) for level, kind, data in told if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMP)]
+    return next((seconds + micros / 1e6 for seconds, micros in stamps), math.inf)
+
+
 class DatagramLink(StreamLink):
     """A link over a connected UDP socket."""
 
     framing = Framing.DATAGRAM
 
-    def __init__(self, sock: socket.socket, locator: Locator, *, ours: bool, first: bytes | None = None) -> None:
-        """`first`: the datagram with which the peer opened the link."""
+    def __init__(
+        self, sock: socket.socket, locator: Locator, *, ours: bool, first: bytes | None = None, came: float = math.inf
+    ) -> None:
+        """`first`: the datagram with which the peer opened the link, and `came`: when, by `time.time()`."""
         super().__init__(sock, locator, ours=ours)
-        self._first = first
+        self._first, self._came = first, came
         widen(sock)
 
     def send(self, data: bytes, deadline: Deadline) -> int:
@@ -55,8 +73,8 @@ class DatagramLink(StreamLink):
 
     @property
     def waited(self) -> float:
-        """0: the kernel does not count the time since the last datagram."""
-        return 0.0
+        """Seconds since the datagram came that opened the link, while it was not read; else 0: the kernel does not count them."""
+        return max(0.0, time.time() - self._came) if self._first is not None else 0.0
 
     def half_closed(self) -> bool:
         """False: a datagram link has no halves."""
@@ -82,6 +100,8 @@ class Accepted(NamedTuple):
     """The kernel's address of the peer."""
     first: bytes
     """The datagram that opened the link."""
+    came: float
+    """When it came, by `time.time()`."""
 
 
 class DatagramDoor:
@@ -90,12 +110,13 @@ class DatagramDoor:
     def __init__(self, sock: socket.socket) -> None:
         """`sock` is bound, non-blocking, and has SO_REUSEADDR."""
         self._sock = sock
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMP, 1)
 
     def accept(self) -> Accepted:
         """The link of the next datagram. Raises BlockingIOError if there is none."""
         while True:
             try:
-                first, address = self._sock.recvfrom(CHUNK)
+                first, told, _, address = self._sock.recvmsg(CHUNK, socket.CMSG_SPACE(STAMP.size))
             except ConnectionRefusedError:  # of something that an earlier link sent
                 continue
             sock = socket.socket(self._sock.family, socket.SOCK_DGRAM)
@@ -108,4 +129,4 @@ class DatagramDoor:
             except OSError:
                 sock.close()
                 raise
-            return Accepted(sock, address, first)
+            return Accepted(sock, address, first, came_at(told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import ssl
+import time
 from typing import Final, Self
 
 from zenoh_harness.errors import CannotConnect, UsageError
@@ -16,6 +17,10 @@ from zenoh_harness.links.tls import TlsLink, TlsSocket, connecting_context, list
 
 _HANDSHAKE: Final = 5.0
 """Seconds that a peer may take for the TLS handshake."""
+
+
+GIVEN_UP: Final = 9.0
+"""Seconds after which nobody waits for us any more who opened a link of datagrams: nothing shows that he left."""
 
 
 class LinkListener:
@@ -110,12 +115,14 @@ class DatagramListener(LinkListener):
                 if not ready(self._sock, select.POLLIN, deadline):
                     return None
                 continue
-            if accepted.address in self._met:
+            if accepted.address in self._met or time.time() - accepted.came > GIVEN_UP:
                 accepted.sock.close()
                 continue
             self._met.add(accepted.address)
             peer = self._peer(accepted.address)
-            return _with_observer(DatagramLink(accepted.sock, peer, ours=False, first=accepted.first), observer)
+            return _with_observer(
+                DatagramLink(accepted.sock, peer, ours=False, first=accepted.first, came=accepted.came), observer
+            )
 
 
 def listening(locator: Locator) -> tuple[socket.socket, Locator]:

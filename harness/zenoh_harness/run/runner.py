@@ -110,8 +110,6 @@ class Ran:
 def reaches(reach: Reach) -> Iterator[Reach]:
     """The target in each role that its target string leaves open: listening first, then coming to us."""
     yield reach
-    if reach.options.get("link") == "udp":
-        return  # a node that connects over UDP sees no end of a link
     if reach.kind in _BOTH_ROLES and not reach.options.keys() & {"role", "as"} and Face.NODE in reach.faces:
         yield reach.with_options(role="client")
 

@@ -12,7 +12,7 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.kept_waiting import Waits
 from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.messages.init import Patch, QoS
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_conformance.reading.kinds import InitSyn
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.talking.fences import Fence, Fencing, best
@@ -336,12 +336,18 @@ WAYS: Final[Mapping[SessionEnd, Way]] = {
 """How we lead an initiator, and how we end the session; the link is shut afterwards."""
 
 
+SAID: Final = (SessionEnd.CLOSE, SessionEnd.REFUSED)
+"""The ends that a node sees on a link of datagrams; after another one it waits for a lease."""
+
+
 def measure_returns(node: NodeInstance, first: Dialogue | None) -> dict[SessionEnd, Return]:
     """Return how it reconnects after each kind of end, until its program dies; `first` is its first, live session."""
     found: dict[SessionEnd, Return] = {}
     longest = LONGEST if _again(node) else PATIENT
     us, live = first, True
     for end, way in WAYS.items():
+        if node.locator.framing is Framing.DATAGRAM and end not in SAID:
+            continue
         if us is None:
             break
         if _lead_and_end(us, way, live):

@@ -379,7 +379,8 @@ class Stage:
 
 def close_begun(us: Dialogue) -> None:
     """Send CLOSE on a link of datagrams, where the target sees no other end of a session or of a handshake."""
-    if us.mine is not None and not us.is_over and not us.left:
+    begun = us.mine is not None or us.wire.side is Side.RESPONDER
+    if begun and not us.is_over and not us.left:
         with suppress(Overtime):
             us.send(sane.close())
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from zenoh_conformance.reading.conversation import Side
-from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError, UsageError
+from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
 from zenoh_harness.links.links import Observer, RecordedLink, StreamLink
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import LinkListener, connect
@@ -20,7 +20,6 @@ from zenoh_harness.profiles import Profile
 from zenoh_harness.programs.processes import Running
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.targets.agent import AgentClient
-from zenoh_harness.targets.endpoints import link_protocol
 from zenoh_harness.targets.greeting import greet
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import TARGET_ZID, NodeBase, Role, Vitals
@@ -61,11 +60,6 @@ class LaunchedTarget:
         self.reach = reach
         self.role = cast(Role, reach.options.get("role", "router"))
         self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
-        if self.side is Side.INITIATOR and link_protocol(reach) == "udp":
-            hint = "leave out role= and as=: over UDP the node listens"
-            raise UsageError(
-                f"{reach} connects over UDP, where it sees no end of a link", step="target string", hint=hint
-            )
 
     @property
     def zid(self) -> str:
