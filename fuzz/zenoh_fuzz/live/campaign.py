@@ -25,6 +25,7 @@ from zenoh_harness.targets.lookup import open_checked
 
 from . import small, walks
 from .acts import Input
+from .findings import inputs_of, recover_ledger, symptom_of, unfinished
 from .mutate import mutate
 from .seeds import Corpus
 from .triage import ORACLE, Minimiser, disclosure, id_of, row_of
@@ -168,7 +169,8 @@ class LiveWorker:
     def run(self) -> Outcome:
         """Work until the budget is used up. Raises TargetError for a target that cannot be started at all."""
         self._cpu = self._cpu_now()
-        self._known = set(campaigns.read_ledger(self.folder)) if self.order.resume else set()
+        if self.order.resume:
+            self._take_up()
         try:
             while not self.is_over():
                 self.batch()
@@ -178,6 +180,15 @@ class LiveWorker:
             self.trial.stop()
             self._keep()
         return self.outcome
+
+    def _take_up(self) -> None:
+        """Go on with the findings of a campaign that ended or was killed: one that no minimisation reached is minimised now."""
+        with lock_ledger(self.folder / "ledger.lock"):
+            ledger = recover_ledger(self.folder)
+        self._known = set(ledger)
+        for row in unfinished(self.folder, ledger) if self.number == 0 else ():
+            self.outcome.findings[row.id] = row
+            self._pending.append((symptom_of(row), inputs_of(row)[0]))
 
     def batch(self) -> None:
         """Run one batch, and look into what it did."""
@@ -283,7 +294,8 @@ class LiveWorker:
             symptom, confirmed = self._pending.popleft()
             smallest = self._minimiser(symptom).smallest(confirmed)
             small_row = row_of(self.trial, symptom, smallest, confirmed=True, minimised=True)
-            self._store(replace(small_row, count=self.outcome.findings[small_row.id].count))
+            before = self.outcome.findings[small_row.id]
+            self._store(replace(small_row, count=before.count, grave=before.grave, embargo=before.embargo))
             self._spare(smallest)
             self._minimising += self.seconds_spent() - begin
 

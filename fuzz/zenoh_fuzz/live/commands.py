@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -129,7 +131,16 @@ def _work(order: LiveOrder) -> Outcome:
 def _worker(order: LiveOrder, number: int) -> None:
     from . import campaign
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     campaign.LiveWorker(replace(order, jobs=order.jobs), number).run()
+
+
+def _end_with_parent() -> None:
+    """End this worker once the campaign is gone: one that was killed ends nobody, and another may go on in its folder."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(int(Exit.CANNOT_GO_ON))
 
 
 def _collect(folder: Path) -> Outcome:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.primitives import WhatAmI
+from zenoh_fuzz.campaign.record import ledger_row
 from zenoh_fuzz.triage.minimise import keep
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import campaigns, scripts
 from zenoh_harness.files.campaigns import FindingRow
+from zenoh_harness.run.store import embargo
 from zenoh_harness.targets.lookup import open_checked
 
 from . import seeds
 from .acts import Input
 from .input_scripts import input_of, role_of
-from .triage import ORACLE, Minimiser, row_of
+from .triage import ORACLE, SEEN_ONCE, Minimiser, row_of
 from .trial import Symptom, Trial
 
 REPEATS = 3
@@ -53,13 +55,40 @@ def replay(row: FindingRow, targets: Sequence[str] = ()) -> list[FindingRow]:
     return found
 
 
+def symptom_of(row: FindingRow) -> Symptom:
+    """Return the symptom of a stored finding, to look for it again; its verdict is that of the row and not known here."""
+    return Symptom(rule=row.rule, about=row.signature.partition(": ")[2], verdict=Verdict.FAIL, why=row.why)
+
+
+def recover_ledger(folder: Path) -> dict[str, FindingRow]:
+    """Return the ledger of a campaign, with what was stored when the campaign was killed before it was listed."""
+    ledger = campaigns.read_ledger(folder)
+    stored = (
+        campaigns.read_finding(path.parent) for path in folder.glob(f"{campaigns.FINDINGS}/*/{campaigns.FINDING}")
+    )
+    lost = {row.id: ledger_row(row) for row in stored if row.id not in ledger}
+    if lost:
+        ledger |= lost
+        campaigns.write_ledger(folder, ledger)
+    return ledger
+
+
+def unfinished(folder: Path, ledger: Mapping[str, FindingRow]) -> Iterator[FindingRow]:
+    """Yield the findings of a ledger that were confirmed and not minimised, in full; those under embargo from the user's folder."""
+    for name, listed in ledger.items():
+        place = (embargo.folder() / "fuzz" if listed.embargo else folder) / campaigns.FINDINGS / name
+        if (place / campaigns.FINDING).is_file():
+            row = campaigns.read_finding(place)
+            if row.standing == "new" and not row.why.endswith(SEEN_ONCE):
+                yield row
+
+
 def minimise(place: Path) -> FindingRow:
     """Make the inputs of a stored finding smaller, and store it. Raises UsageError if it does not show any more."""
     row = campaigns.read_finding(place)
     made, role = inputs_of(row)
     trial = Trial(open_checked(row.targets[0]), role)
-    about = row.signature.partition(": ")[2]
-    minimiser = Minimiser(trial, Symptom(rule=row.rule, about=about, verdict=Verdict.FAIL, why=row.why))
+    minimiser = Minimiser(trial, symptom_of(row))
     try:
         confirmed = minimiser.confirm(made, sure=False)
         if not confirmed:

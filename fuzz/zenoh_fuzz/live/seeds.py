@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -113,5 +114,7 @@ def keep(folder: Path, made: Input) -> Path:
     """Write an input as a script into a folder, named by its content. Returns the path."""
     content = scripts.text(script_of([made], {"about": "an input of a live campaign"}))
     path = folder / f"{sha256(content.encode()).hexdigest()[:16]}{scripts.SUFFIX}"
-    path.write_text(content, encoding="utf-8")
+    new = path.with_suffix(f".new-{os.getpid()}")  # a kill in the middle leaves no half of a script
+    new.write_text(content, encoding="utf-8")
+    new.replace(path)
     return path

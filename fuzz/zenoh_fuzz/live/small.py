@@ -283,6 +283,7 @@ def spaces(state: str) -> dict[str, list[Row]]:
     return values
 
 
+@cache
 def _field(path: str, *, whole: bool) -> str:
     """Return a path without places, or the last three names of it: the same field of different messages."""
     names = re.sub(r"\[\d+\]|unknown_\d+", "", path).split(".")

@@ -37,6 +37,8 @@ BYSTANDERS: Final = "bystanders-are-served"
 BY_STEPS: Final = (BYSTANDERS, "nothing-is-lost")
 """Rules whose breach a step of the script shows: a fence, or an expectation of the bystanders."""
 
+SEEN_ONCE: Final = "; seen once, and not again on a fresh target"
+"""How the description of a finding ends that was not confirmed."""
 T = TypeVar("T")
 
 
@@ -187,7 +189,7 @@ def row_of(
     target = trial.target
     content = scripts.text(script_of_finding(trial, symptom, made))
     grave = symptom.verdict.is_grave
-    seen = "" if confirmed else "; seen once, and not again on a fresh target"
+    seen = "" if confirmed else SEEN_ONCE
     return FindingRow(
         id=id_of(symptom),
         oracle=ORACLE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -142,7 +142,7 @@ class Trial:
         if self.hurried:
             sessions.patience = min(sessions.patience, self._budget.slow)
         bystanders = Bystanders(sessions, routed=self._budget.enough >= Grade.FUNCTIONAL and self.node.role == "router")
-        cause = bystanders.look()
+        cause = bystanders.begin()
         for one in inputs if not cause else ():
             outcome.performed += 1
             outcome.symptom = self._perform(sessions, one, brief=brief)
@@ -184,17 +184,32 @@ class Trial:
                 sessions.perform(act)
             silent = [link for link in links if not self._answers(sessions, link, one[-1] if riding else None)]
         except (Deviation, CannotConnect):
-            # One that connects may take its time: the look at its health waits for it.
-            return self._death() if self._dead() else self._examine("" if sessions.connects else "no new session")
+            return self._death() if self._dead() else self._examine(self._without_session(sessions, links))
+        if not silent and not any(sessions.live[link].is_over for link in links):
+            return None  # one that answers everybody is alive: a look at its process takes as long as a short input
         if self._dead():
             return self._death()
-        if (silent or any(sessions.live[link].is_over for link in links)) and (symptom := self._panic_symptom()):
+        if symptom := self._panic_symptom():
             return symptom if brief or symptom.key in self.known else self._examine("") or symptom
         if lawful and silent and not sessions.odd & set(silent):
             return self._loss(sessions, silent)
         for link in silent:
             sessions.let_go(link)
         return None
+
+    def _without_session(self, sessions: OurSessions, links: Iterable[str]) -> str:
+        """Return what is missing if a link has no session at a second try, either; nothing where it was late once.
+
+        A target that connects may take its time: the look at its health waits for it.
+        """
+        if sessions.connects:
+            return ""
+        try:
+            for link in links:
+                sessions.session(link)
+        except (Deviation, CannotConnect):
+            return "no new session"
+        return ""
 
     def _answers(self, sessions: OurSessions, link: str, riding: Act | None) -> bool:
         """Return whether a fence is answered or the link has ended; the act `riding` is sent in one batch with the fence."""
