@@ -15,7 +15,7 @@ import click
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, out_option, shell_options
-from zenoh_harness.errors import UsageError
+from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import campaigns
 from zenoh_harness.files.writable import check_folders
 
@@ -95,7 +95,7 @@ def live(shell: Shell, target: str, duration: str, out: Path, **options: Any) ->
         campaign.begin(order, {identity.name: identity.version})
         try:
             outcome = _work(order)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, CannotGoOn):
             _show(shell, out / ORACLE, _collect(out / ORACLE))
             raise
     _show(shell, out / ORACLE, outcome)
@@ -103,7 +103,7 @@ def live(shell: Shell, target: str, duration: str, out: Path, **options: Any) ->
 
 
 def _work(order: LiveOrder) -> Outcome:
-    """Run the workers: one in this process, several in processes of their own."""
+    """Run the workers: one in this process, several in processes of their own. Raises CannotGoOn if one of several fails."""
     from . import campaign
     from .triage import ORACLE
 
@@ -122,6 +122,13 @@ def _work(order: LiveOrder) -> Outcome:
                 worker.terminate()
                 worker.join()
         outcome = _collect(order.folder / ORACLE)
+        if failed := [worker.name for worker in workers if worker.exitcode]:
+            raise CannotGoOn(
+                f"{len(failed)} of {order.jobs} workers failed",
+                step="fuzz live",
+                seen=", ".join(failed),
+                hint="what each of them wrote says why; --resume goes on",
+            )
     campaigns.add_event(
         order.folder / ORACLE, "end", outcome.seconds, {"inputs": outcome.inputs, "findings": len(outcome.findings)}
     )
