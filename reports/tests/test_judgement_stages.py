@@ -253,18 +253,6 @@ def test_the_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path
     of_spark.unpersist()
 
 
-@pytest.mark.needs("java", "spark")
-def test_filters_reach_the_files(spark: SparkSession, tmp_path: Path) -> None:
-    from zenoh_reports.pipeline.judgements import results
-
-    file = night(tmp_path, "2026-01-01", header(), "no json\n", judgement(REQUIREMENT, Verdict.PASS))
-    table = results(spark, [file])
-
-    assert [row.line for row in table.where("type in ('fault', 'judgement')").orderBy("line").collect()] == [2, 3]
-    assert table.where("type = 'header'").count() == 1
-    assert table.where("type = 'header' and target = 'other'").count() == 0
-
-
 def test_asked_for_headers_only_one_line_of_a_file_is_read(tmp_path: Path) -> None:
     from zenoh_reports.pipeline.sources.results import ResultsSource
 
@@ -318,29 +306,6 @@ def test_a_full_disk_is_told_as_one_whatever_java_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("java", "spark")
-def test_what_a_run_says_replaces_what_it_said_and_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
-    from zenoh_reports.pipeline import job
-    from zenoh_reports.pipeline.store import Store
-
-    def one(name: str, *lines: str) -> str:
-        return night(tmp_path, name, header(date="2026-01-01T12:00:00Z", run=f"20260101T120000Z-{name * 12}"), *lines)
-
-    def kept(table: Any) -> int:
-        return job.get(spark, store, table).count()
-
-    store, said = Store(tmp_path / "tables"), judgement(REQUIREMENT, Verdict.PASS)
-    job.keep_results(spark, [one("a", said, said[:40]), one("b", said, said, FOOTER)], store)
-    assert (kept(job.RUNS), kept(job.JUDGEMENTS), kept(job.FAULTS)) == (2, 3, 1)
-
-    # a run that was read while it was under way is over now; beside it lies a copy; the other run of the day is not read again
-    copy = tmp_path / "copy.jsonl"
-    copy.write_text(Path(one("a", said, said, said, FOOTER)).read_text())
-    job.keep_results(spark, [str(tmp_path / "a" / "results.jsonl"), str(copy)], store)
-    assert (kept(job.RUNS), kept(job.JUDGEMENTS), kept(job.FAULTS)) == (2, 5, 0)
-    assert sorted(row.judgements for row in job.get(spark, store, job.RUNS).collect()) == [2, 3]
-
-
-@pytest.mark.needs("java", "spark")
 def test_tables_of_another_layout_are_told_and_left(spark: SparkSession, tmp_path: Path) -> None:
     from zenoh_reports.pipeline import job
     from zenoh_reports.pipeline.store import Store
@@ -350,23 +315,6 @@ def test_tables_of_another_layout_are_told_and_left(spark: SparkSession, tmp_pat
     (old / "part-0.parquet").write_bytes(b"")
     with pytest.raises(CannotGoOn, match="as an older version laid them out"):
         Store(tmp_path).log(spark)
-
-
-@pytest.mark.needs("java", "spark")
-def test_made_again_the_tables_are_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    from zenoh_reports.pipeline import job
-    from zenoh_reports.pipeline.store import Store
-
-    files = a_year(tmp_path / "year", 3)
-    made = job.report(spark, files[:4], tmp_path / "tables")
-    again = job.report(spark, files, tmp_path / "tables")
-    once = job.report(spark, files, tmp_path / "other")
-
-    assert (made.runs, made.judgements, again.runs, again.judgements) == (4, 24, 6, 36)
-    assert str(once).startswith("6 runs, 36 judgements: ")
-    for kept in (job.RUNS, job.JUDGEMENTS, job.MATRIX, job.HISTORY, job.FLAKES, job.CLUSTERS, job.FAULTS):
-        of_both = [collected(job.get(spark, Store(tmp_path / name), kept)) for name in ("tables", "other")]
-        assert of_both[0] == of_both[1], kept.name
 
 
 def test_what_is_not_wanted_is_left_out_while_reading(tmp_path: Path) -> None:

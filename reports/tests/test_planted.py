@@ -100,16 +100,28 @@ def test_each_violation_is_found_where_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.needs("java", "spark")
 @pytest.mark.parametrize("frames", [80, pytest.param(40_000, marks=pytest.mark.soak)])
-def test_spark_finds_each_where_it_is_and_nothing_in_a_fleet_that_conforms(
+def test_spark_finds_each_where_it_is_in_another_file_system_and_nothing_in_a_fleet_that_conforms(
     frames: int, spark: SparkSession, tmp_path: Path
 ) -> None:
+    from zenoh_harness.console import Uri
+    from zenoh_reports import notebook
+    from zenoh_reports.pipeline import remote
     from zenoh_reports.pipeline.captures import audit as on_spark
+    from zenoh_reports.plain import captures as plain
 
-    file, planted = fleet_with_thirty(tmp_path, frames)
-    all_are_found(on_spark(spark, [str(file)], tmp_path / "tables").findings, file, planted)
+    file, planted = fleet_with_thirty(tmp_path / "in", frames)
+    clean = captured(tmp_path / "in", "clean.pcap", nodes=20, frames=frames, net=1)
+    hadoop: Any = spark.sparkContext
+    hadoop._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.taken.link./data", tmp_path.as_uri())
+    found = remote.list_files(spark, [Uri("viewfs://taken/data/in")], remote.CAPTURES)
+    there, here = on_spark(spark, found, "viewfs://taken/data/tables"), plain.audit([str(clean), str(file)])
 
-    clean = on_spark(spark, [str(captured(tmp_path, "clean/fleet.pcap", nodes=20, frames=frames))], tmp_path / "clean")
-    assert clean.findings == [] and clean.messages > frames and clean.subjects > 0
+    all_are_found(there.findings, file, planted)
+    assert [Path(row.path).name for row in there.captures] == [Path(row.path).name for row in here.captures]
+    assert (there.messages, there.subjects, there.packets) == (here.messages, here.subjects, here.packets)
+    assert {row.id for row in there.findings} == {row.id for row in here.findings}
+    kept = notebook.audit_findings(spark, tmp_path / "tables")
+    assert kept.count() == len(there.findings) and kept.select("audit").distinct().count() == 1
 
 
 @pytest.mark.needs("java", "spark")

@@ -69,25 +69,29 @@ class Killed(BaseException):
     """Stands for SIGKILL: nothing that follows is done."""
 
 
-def test_a_writer_that_is_killed_anywhere_loses_and_doubles_nothing(
+def test_a_writer_that_is_killed_between_two_writes_loses_and_doubles_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between two writes of tables and of commits; each attempt goes a few steps further than the one before."""
+    """Of tables and of commits; what was derived before is continued, and is what all nights at once make."""
     from zenoh_reports.pipeline import job
     from zenoh_reports.pipeline.store import Store
 
     files = a_year(tmp_path / "year", 2)
     store = Store(tmp_path / "tables")
-    for moment in (2, 7):
+    made = job.report(spark, files[:2], store.folder)
+    for moment in (2, 7):  # before the runs are committed, and before what is derived of them is
         with monkeypatch.context() as ended:
             left = iter(range(moment))
             for name in ("append", "commit"):
                 ended.setattr(Store, name, dying(getattr(Store, name), left))
             with pytest.raises(Killed):
-                job.report(spark, files[:2] if moment < 7 else files, store.folder)
-    job.report(spark, files, store.folder)
+                job.report(spark, files, store.folder)
+    again = job.report(spark, files, store.folder)
 
+    assert (made.runs, made.judgements, again.runs, again.judgements) == (2, 12, 4, 24)
     assert digests(spark, store) == plainly(files)
+    derived = store.log(spark).derived
+    assert derived is not None and len(derived.chain) == 2
 
 
 def dying(step: Any, left: Iterator[int]) -> Any:
@@ -166,23 +170,29 @@ def test_killed_at_twenty_random_moments_the_tables_are_the_undisturbed_ones(
     assert digests(spark, Store(tmp_path / "tables")) == plainly(files)
 
 
-def test_a_copy_counts_once_whenever_it_is_read(spark: SparkSession, tmp_path: Path) -> None:
-    """Beside the file, after it, and as a part of it, read while it was being written."""
+def test_a_run_counts_once_and_as_whole_as_it_was_read(spark: SparkSession, tmp_path: Path) -> None:
+    """A part of it, read while it was being written, is replaced by the whole; a copy beside it or after it adds nothing."""
     from zenoh_reports.pipeline import job
     from zenoh_reports.pipeline.store import Store
 
-    at = {"date": "2026-01-01T12:00:00Z", "run": "20260101T120000Z-aaaaaaaaaaaa"}
-    lines = header(**at), *(judgement(REQUIREMENT, Verdict.PASS, bit=str(bit)) for bit in range(3)), FOOTER
-    whole, copy = (night(tmp_path, name, *lines) for name in ("whole", "copy"))
-    cut = night(tmp_path, "cut", *lines[:2])
-    store = Store(tmp_path / "tables")
-    job.keep_results(spark, [copy, cut, whole, whole], store)
-    job.keep_results(spark, [whole], store)
-    job.keep_results(spark, [cut], store)
+    def one(name: str, run: str, *lines: str) -> str:
+        return night(tmp_path, name, header(date="2026-01-01T12:00:00Z", run=f"20260101T120000Z-{run * 12}"), *lines)
 
+    def kept() -> list[int]:
+        return [job.get(spark, store, each).count() for each in job.OF_RUNS]
+
+    said, store = judgement(REQUIREMENT, Verdict.PASS), Store(tmp_path / "tables")
+    cut, other = one("cut", "a", said, said[:40]), one("other", "b", said, said, FOOTER)
+    job.keep_results(spark, [cut, other], store)
+    assert kept() == [2, 3, 1]
+
+    whole, copy = (one(name, "a", said, said, said, FOOTER) for name in ("whole", "copy"))
+    for files in ([copy, cut, whole, whole], [whole, cut]):
+        job.keep_results(spark, files, store)
+        assert kept() == [2, 5, 0]
     log = store.log(spark)
-    assert (len(log.live), len(log.runs)) == (1, 1)
-    assert [job.get(spark, store, kept).count() for kept in job.OF_RUNS] == [1, 3, 0]
+    assert (len(log.live), len(log.runs)) == (2, 2)
+    assert sorted(row.judgements for row in job.get(spark, store, job.RUNS).collect()) == [2, 3]
 
 
 def test_tables_that_release_04063a9_made_are_read_and_go_on(spark: SparkSession, tmp_path: Path) -> None:
@@ -208,22 +218,26 @@ def test_tables_that_release_04063a9_made_are_read_and_go_on(spark: SparkSession
     assert collected(job.get(spark, store, job.HISTORY)) == tuples(history.history(rows_))
 
 
-def test_inputs_and_tables_lie_in_another_file_system_of_hadoop_and_are_read_by_a_notebook(
-    spark: SparkSession, tmp_path: Path
+def test_the_command_keeps_and_merges_in_another_file_system_and_a_notebook_reads_it(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`viewfs:` is the one of its client that needs no server. The example of the module is run."""
-    from zenoh_harness.console import Uri
+    """`viewfs:` is the one of Hadoop's client that needs no server. The session that is there stays; the module's example is run."""
+    from zenoh_harness.cli import invoke
     from zenoh_reports import notebook
-    from zenoh_reports.pipeline import job, remote
 
     files = a_year(tmp_path / "year", 1)
     hadoop: Any = spark.sparkContext
     hadoop._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.there.link./data", tmp_path.as_uri())
-    found = remote.list_files(spark, [Uri("viewfs://there/data/year")], remote.OF_RESULTS)
-    job.report(spark, found, "viewfs://there/data/tables")
+    options = ["--tables", "viewfs://there/data/tables", "--conf", "spark.sql.shuffle.partitions=2", "--compact"]
+    assert invoke(["report", "viewfs://there/data/year", "--spark", *options]) == 0
 
-    names = [path.removeprefix("viewfs://there/data") for path in found]
-    assert names == sorted(file.removeprefix(str(tmp_path)) for file in files)
+    said = "2 runs, 12 judgements: tables in viewfs://there/data/tables, 1 commits merged"
+    assert said in capsys.readouterr().out
+    assert spark.range(1).count() == 1
+    names = {
+        row.file.removeprefix("viewfs://there/data") for row in notebook.runs(spark, tmp_path / "tables").collect()
+    }
+    assert names == {file.removeprefix(str(tmp_path)) for file in files}
     assert collected(notebook.verdicts(spark, tmp_path / "tables")) == plainly(files)["judgements"]
     assert (tmp_path / "tables" / "commits").is_dir()
 
@@ -243,38 +257,3 @@ def test_inputs_and_tables_lie_in_another_file_system_of_hadoop_and_are_read_by_
             f"{each.name} {each.dataType.simpleString()}" for each in function(spark, tmp_path / "tables").schema
         )
         assert f": {said}\n" in str(function.__doc__)
-
-
-def test_the_command_keeps_and_merges_in_the_session_that_is_there(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from zenoh_harness.cli import invoke
-
-    night(tmp_path, "2026-01-01", header(), judgement(REQUIREMENT, Verdict.PASS), FOOTER)
-    options = ["--tables", str(tmp_path / "tables"), "--conf", "spark.sql.shuffle.partitions=2", "--compact"]
-    assert invoke(["report", str(tmp_path / "2026-01-01"), "--out", str(tmp_path / "site"), *options]) == 0
-
-    assert f"1 run, 1 judgements: tables in {tmp_path}/tables, 1 commits merged" in capsys.readouterr().out
-    assert spark.range(1).count() == 1
-
-
-def test_captures_lie_in_another_file_system_of_hadoop(spark: SparkSession, tmp_path: Path) -> None:
-    from fleets import captured, wrong_version
-
-    from zenoh_harness.console import Uri
-    from zenoh_reports.pipeline import captures, remote
-    from zenoh_reports.plain import captures as plain_captures
-
-    files = [
-        captured(tmp_path / "in", "b.pcap", plant=wrong_version),
-        captured(tmp_path / "in", "a.pcap", nodes=2, net=1),
-    ]
-    hadoop: Any = spark.sparkContext
-    hadoop._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.taken.link./data", tmp_path.as_uri())
-    found = remote.list_files(spark, [Uri("viewfs://taken/data/in")], remote.CAPTURES)
-    there = captures.audit(spark, found, "viewfs://taken/data/tables")
-    here = plain_captures.audit([str(file) for file in files])
-
-    assert [Path(row.path).name for row in there.captures] == [Path(row.path).name for row in here.captures]
-    assert (there.messages, there.subjects, there.packets) == (here.messages, here.subjects, here.packets)
-    assert {row.id for row in there.findings} == {row.id for row in here.findings} != set()

@@ -46,7 +46,9 @@ def at_scale(
         raise UsageError("name either captures or a folder with --follow", step="audit", hint="--once needs --follow")
     if follow is not None and not follow.is_dir():
         raise UsageError(
-            f"{follow} is not a folder", step="audit --follow", hint="name the folder in which captures arrive"
+            f"{follow} is not a folder of this machine",
+            step="audit --follow",
+            hint="name the folder in which captures arrive; mount a store, or audit its URIs as they are",
         )
     with session("zenoh-audit", master, settings_of(conf), quiet=True) as spark:
         if follow is not None:
