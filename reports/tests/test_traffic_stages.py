@@ -163,18 +163,19 @@ def test_the_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path
     recorded = tmp_path / "recorded.pcapng"
     capture_writer.write(conversations.read(RECORDINGS[0]), recorded)
     broken = tmp_path / "broken.pcap"
-    broken.write_bytes(captured(tmp_path).read_bytes()[:3001])
-    whole = captured(tmp_path, "more/fleet.pcap", nodes=3, seed=2, net=1, plant=wrong_version)
-    files = [str(file) for file in (captured(tmp_path), recorded, broken, whole)]
+    first = captured(tmp_path, frames=60)
+    broken.write_bytes(first.read_bytes()[:3001])
+    whole = captured(tmp_path, "more/fleet.pcap", nodes=3, frames=60, seed=2, net=1, plant=wrong_version)
+    files = [str(file) for file in (first, recorded, broken, whole)]
     in_plain = traffic.sorted_rows(packets(files))
     counted: Counter[str] = Counter()
     flows = list(traffic.heard_all(in_plain, counted=counted))
     needed = list(requirements().values())
     facts = audit.whole_audit(in_plain)
 
-    table = spark_traffic.packets(spark, files, span=4000)
-    first = stages.facts(spark_traffic.packets(spark, files, span=4000, packed=True)).cache()
-    of_spark = stages.across(first).cache()
+    table = spark_traffic.packets(spark, files, span=4000).cache()
+    alone = stages.facts(spark_traffic.packets(spark, files, span=4000, packed=True)).cache()
+    of_spark = stages.across(alone).cache()
     for made, expected, row in (
         (table, in_plain, PacketRow),
         (spark_traffic.flows(table), [row for said in flows for row in traffic.flow_rows(said)], traffic.FlowRow),
@@ -198,5 +199,5 @@ def test_the_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path
         assert collected(made) == plainly(expected), row.__name__
         assert [(each.name, each.dataType) for each in made.schema] == [(c.name, c.dataType) for c in schema(row)]
     assert {row.requirement for row in tables.findings(facts)} >= {"session-establishment/init-version-current"}
-    for each in (first, of_spark):
+    for each in (table, alone, of_spark):
         each.unpersist()
