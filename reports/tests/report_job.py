@@ -12,5 +12,4 @@ from zenoh_reports.spark import session
 
 if __name__ == "__main__":
     with session("report", "local[2]", SMALL, quiet=True) as spark:
-        print("up", flush=True)
         job.report(spark, sys.argv[2:], sys.argv[1])
