@@ -23,7 +23,7 @@ from zenoh_conformance.wire import Segment
 from zenoh_fuzz import inputs
 from zenoh_fuzz.campaign.effect import mann_whitney, superiority
 from zenoh_fuzz.campaign.record import store_finding
-from zenoh_fuzz.live import seeds, small, walks
+from zenoh_fuzz.live import commands, seeds, small, walks
 from zenoh_fuzz.live.acts import Act, Input, is_lawful, runs_of, trace_batch
 from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin, oddities
 from zenoh_fuzz.live.input_scripts import Numbers, input_of, script_of
@@ -42,6 +42,7 @@ from zenoh_fuzz.live.triage import (
 from zenoh_fuzz.live.trial import Symptom, Trial
 from zenoh_fuzz.mutators.edits import DoesNotFitError
 from zenoh_harness.commands.replay import load, perform
+from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.files import scripts
 from zenoh_harness.files.campaigns import read_ledger
 from zenoh_harness.targets.lookup import open_checked
@@ -391,6 +392,7 @@ def test_one_panic_is_one_finding() -> None:
 def test_a_campaign_keeps_what_it_found_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A campaign finds a node that falls silent, writes manifest, ledger and finding, and resumes where it stopped."""
     monkeypatch.setattr("zenoh_fuzz.live.triage.MOST", 6)
+    monkeypatch.setattr("zenoh_fuzz.live.planted.COUNT", 100)  # within the first batches
     order = LiveOrder(target=f"{HERE}:count_1", folder=tmp_path, seconds=60, cpu=True, inputs=200, until_found=1)
     folder = begin(order, {"planted": ""})
     outcome = LiveWorker(order).run()
@@ -479,3 +481,28 @@ def test_what_a_kill_left_over_is_taken_up(tmp_path: Path) -> None:
     assert [(symptom.about, sent(made)) for symptom, made in worker._pending] == [
         ("confirmed", sent([trigger_acts(0)]))
     ]
+
+
+def test_a_worker_that_fails_fails_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several workers one that ends with an error is told, and is not taken for one that found nothing."""
+    worker = SimpleNamespace(name="worker 1", exitcode=1, start=lambda: None, join=lambda: None, terminate=lambda: None)
+    made = SimpleNamespace(Process=lambda **_facts: worker)
+    monkeypatch.setattr(commands.multiprocessing, "get_context", lambda _method: made)
+
+    with pytest.raises(CannotGoOn, match="2 of 2 workers failed"):
+        commands._work(LiveOrder(target="reference", folder=tmp_path, seconds=1, jobs=2))
+
+
+@pytest.mark.parametrize(("late", "missing"), [(0, ""), (1, "no new session")])
+def test_a_session_that_comes_at_the_second_try_is_no_finding(late: int, missing: str) -> None:
+    """A link is tried again before it is said that it gets no session; a target that connects is waited for elsewhere."""
+
+    def session(_link: str) -> None:
+        if late:
+            raise CannotConnect("late", step="link")
+
+    ours = SimpleNamespace(connects=False, session=session)
+    trial = Trial(SimpleNamespace())
+
+    assert trial._without_session(ours, ["a"]) == missing
+    assert trial._without_session(SimpleNamespace(connects=True), ["a"]) == ""
