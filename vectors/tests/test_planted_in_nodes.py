@@ -6,7 +6,8 @@ import pytest
 from mutation import by_hand, in_nodes
 from mutation.engine import Mutant
 
-from zenoh_harness.run.vectors.rows import judged_on
+from zenoh_harness.run.vectors.effects import NOT_PLAYED
+from zenoh_harness.run.vectors.rows import also_shown, judged_on
 
 SHOWN = {
     "push/put-payload: another value": "router",
@@ -16,6 +17,10 @@ SHOWN = {
     "push/del-id: another id": "receiver",
     "primitives/vle-ninth-byte: a tenth byte follows": "receiver",
     "primitives/z64-width: nine bytes are too many": "receiver",
+    "message-reference/network-id-range: an unassigned network id is taken": "receiver",
+    "message-reference/data-ids-scoped-to-body: QUERY in PUSH": "router",
+    "message-reference/data-ids-scoped-to-body: PUT in REQUEST": "router",
+    "primitives/strings-are-utf8: what is no UTF-8 is replaced": "router",
 }
 
 
@@ -44,6 +49,22 @@ def test_some_rows_of_the_table_are_what_is_derived(vectors, kind):
     table = table_of(kind)
     some = list(table)[5 :: len(table) // 2]
     assert in_nodes.judged_on(kind, vectors, some) == {row: table[row] for row in some}
+
+
+@pytest.mark.parametrize("kind", in_nodes.KINDS)
+def test_a_quick_run_plays_what_shows_the_other_faults(kind):
+    also = {ident for ids in also_shown()[kind].values() for ident in ids}
+    assert also <= {one.id for one in in_nodes.of_a_run("quick", in_nodes.KINDS[kind])}
+
+
+@pytest.mark.parametrize("kind", in_nodes.KINDS)
+def test_numbers_of_the_node_are_said_as_ours(vectors, kind):
+    side = in_nodes.KINDS[kind]
+    some = [
+        one for one in vectors if one.id in ("push/key-scope-128", "interest/key-scope-128", "d-token/key-scope-128")
+    ]
+    played = in_nodes.player_for(kind, in_nodes.BASES[kind]).play(some, in_nodes.controls(side))
+    assert [answer.verdict.is_wrong or answer.cause.startswith(NOT_PLAYED) for _, answer in played] == [False] * 3
 
 
 @pytest.mark.soak

@@ -134,7 +134,7 @@ def _way_declared(hop: Hop) -> str:
 
 def _unknown_of(message: Any, *, bodies: bool) -> list[str]:
     """The encodings of the extensions of a message, or of its bodies, that no page names."""
-    found, part = list[str](), message.body if bodies else message
+    found, part = list[str](), getattr(message, "body", None) if bodies else message
     while part is not None:
         found += [ext.enc.name.lower() for ext in part.exts if isinstance(ext, Unknown)]
         part = getattr(part, "body", None) if bodies else None

@@ -26,7 +26,14 @@ def mutants() -> Iterator[Mutant]:
     """All of them."""
     for family in (ids, integers, strings, identities, keys, chains, bodies, values, framings, layouts, writers):
         for name, requirement, changes in family():
-            yield Mutant(f"{requirement or family.__name__}: {name}", changes, requirement)
+            yield Mutant(f"{requirement or family.__name__}: {name}", changes, requirement, _messages_of(changes))
+
+
+def _messages_of(changes: tuple[Change, ...]) -> tuple[str, ...]:
+    """Beginnings of the ids of vectors of the messages whose readers are changed."""
+    changed = {change.function for change in changes if isinstance(change, Text)}
+    owners = (registry.of(cls) for cls in registry.MESSAGES)
+    return tuple(f"{owner.path.replace('_', '-')}/" for owner in owners if owner.read in changed)
 
 
 def reader(cls: type) -> Callable[..., Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
@@ -44,7 +45,10 @@ UNHEARD: Final = ("join/", "message-reference/join-", "scouting/")
 """Beginnings of the rows of messages that no session has."""
 
 MOST_NEAR: Final = 24
-"""The most vectors that are played for one row."""
+"""The most vectors that are played at once for one row."""
+
+MOST_GROUPS: Final = 8
+"""So often as many more are played while none shows the fault."""
 
 BESIDE: Final = 8
 """As many of them are of other rows of the message, where there are so many: what they show makes a missing effect a fault."""
@@ -118,15 +122,22 @@ def controls(side: Side) -> tuple[Vector, ...]:
     return tuple(kinds.values())
 
 
-def near(mutant: Mutant, vectors: Sequence[Vector], side: Side) -> list[Vector]:
-    """Vectors that may show the fault: those that cover its row, and some of its message; what can be played, well-formed first."""
+def near(mutant: Mutant, vectors: Sequence[Vector], side: Side) -> Iterator[list[Vector]]:
+    """Vectors that may show the fault, the nearest ones first: those that cover its row, with some of its message beside the first.
+
+    Of either those of both come first, then well-formed ones, then basic ones.
+    """
     first = mutant.first or ("?",)
-    found = [one for one in vectors if mutant.requirement in one.covers or one.id.startswith(first)]
-    plays = [one for one in found if isinstance(standing(one, side), VectorInSession)]
+    plays = [one for one in vectors if isinstance(standing(one, side), VectorInSession)]
     plays.sort(key=lambda one: (one.refuses is not None, not one.core))
     about = [one for one in plays if mutant.requirement in one.covers]
+    about.sort(key=lambda one: not one.id.startswith(first))
     beside = [one for one in plays if mutant.requirement not in one.covers and one.id.startswith(first)]
-    return about[: MOST_NEAR - min(len(beside), BESIDE)] + beside[: max(BESIDE, MOST_NEAR - len(about))]
+    least = min(len(beside), BESIDE)
+    yield [*about[: MOST_NEAR - least], *beside[: max(least, MOST_NEAR - len(about))]]
+    rest = [*about[MOST_NEAR - least :], *beside[max(least, MOST_NEAR - len(about)) :]]
+    for at in range(0, min(len(rest), MOST_NEAR * MOST_GROUPS), MOST_NEAR):
+        yield rest[at : at + MOST_NEAR]
 
 
 def basic(vectors: Sequence[Vector]) -> list[Vector]:
@@ -173,11 +184,15 @@ def red_in_run(mutant: Mutant, kind: str, depth: str = "quick") -> bool:
 def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vector]:
     """Yield the vectors near its row that are red on a node with the fault."""
     node = with_fault(BASES[kind], compiled(mutant))
-    player, side = player_for(kind, node), KINDS[kind]
-    answers = player.play(near(mutant, vectors, side), controls(side))
-    if len(answers) < FEW_NEAR and not any(answer.verdict.is_wrong for _, answer in answers):
+    player, side, count = player_for(kind, node), KINDS[kind], 0
+    for some in near(mutant, vectors, side):
+        count += len(some)
+        if red := [vector for vector, answer in player.play(some, controls(side)) if answer.verdict.is_wrong]:
+            yield from red
+            return
+    if count < FEW_NEAR:
         answers = player.play(basic(vectors), controls(side))
-    yield from (vector for vector, answer in answers if answer.verdict.is_wrong)
+        yield from (vector for vector, answer in answers if answer.verdict.is_wrong)
 
 
 def judged_on(kind: str, vectors: Sequence[Vector], only: Collection[str] = ()) -> dict[str, list[str]]:
@@ -199,11 +214,27 @@ def judged_on(kind: str, vectors: Sequence[Vector], only: Collection[str] = ()) 
     return dict(sorted(found.items()))
 
 
+def also_shown(kind: str, vectors: Sequence[Vector], faults: Iterable[Mutant]) -> dict[str, list[str]]:
+    """Each row with a vector for each of these faults that no vector of a quick run shows; "" for faults in no row."""
+    found: dict[str, set[str]] = defaultdict(set)
+    played = {one.id for one in of_a_run("quick", KINDS[kind])}
+    for fault in faults:
+        with suppress(HarnessError):
+            red = [] if fault.requirement.startswith(UNHEARD) else [one.id for one in shown(fault, kind, vectors)]
+            if red and not played.union(found[fault.requirement]).intersection(red):
+                found[fault.requirement].add(red[0])
+    return {row: sorted(ids) for row, ids in sorted(found.items()) if ids}
+
+
 def write(folder: Path) -> None:
-    """Write the table that the player of vectors reads."""
+    """Write the tables that the player of vectors reads."""
     vectors = load()
-    table = {kind: judged_on(kind, vectors) for kind in KINDS}
-    (folder / "judged_on.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+    _write(folder / "judged_on.json", {kind: judged_on(kind, vectors) for kind in KINDS})
+    _write(folder / "also_shown.json", {kind: also_shown(kind, vectors, by_hand.mutants()) for kind in KINDS})
+
+
+def _write(file: Path, table: Mapping[str, Any]) -> None:
+    file.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

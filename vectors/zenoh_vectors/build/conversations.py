@@ -21,7 +21,7 @@ from zenoh_vectors.build.query import QUERY_EXTS, REQUEST_EXTS, query, request, 
 from zenoh_vectors.build.reply import FINAL_EXTS, RESPONSE_EXTS, err, final, reply, response
 from zenoh_vectors.build.samples import OTHER, ZID, node_id, qos, source_info
 from zenoh_vectors.build.scouting import hello, scout
-from zenoh_vectors.build.transport import close, frame, keep_alive
+from zenoh_vectors.build.transport import close, fragment, frame, keep_alive, oam
 from zenoh_vectors.build.vector import UNKNOWN_ID, Book, Vector, accept
 
 Side = Literal["initiator", "responder"]
@@ -227,6 +227,8 @@ def _wrong_layers() -> Iterator[Vector]:
             if ident not in known:
                 bare = Message("", layer, (Segment(f"{layer}.header", bytes((ident,)), f"id {ident:#04x}"),), {}, layer)
                 yield book.bad(f"{layer}-bare-id-{ident:02x}", "One byte, an id that this layer does not have", bare, UNKNOWN_ID, f"{layer}.header")
+    yield from _neighbours(book, (push(), request(), response(), final(), declare(), interest(), oam(network=True)))
+    yield from _neighbours(book, (keep_alive(), close(), frame([push()]), fragment(), oam()))
     book = Book("scouting-ids", "scouting, message ids")
     for like in (scout(), hello(), hello(locators=["tcp/h:1"])):
         for ident in (0x00, 0x03, 0x04, 0x1D):
@@ -234,6 +236,17 @@ def _wrong_layers() -> Iterator[Vector]:
             odd = like.put("header", bytes((head,)), f"id {ident:#04x}")
             name = like.name + ("-with-locators" if "locators" in like.fields else "")
             yield book.bad(f"{name}-with-id-{ident:02x}", f"Like {like.name.upper()}, under another id", odd, UNKNOWN_ID, f"{like.name}.header")
+
+
+def _neighbours(book: Book, messages: Sequence[Message]) -> Iterator[Vector]:
+    """Each message under the ids in neither range that differ from its own in one bit."""
+    for whole in messages:
+        header, stem = whole.segments[0].data[0], "no-network-" if whole.layer == "network" else ""
+        for ident in (header & 0x1F ^ 1 << bit for bit in range(5)):
+            if 0x08 <= ident <= 0x18:
+                odd = whole.put("header", bytes((header & 0xE0 | ident,)), f"id {ident:#04x}")
+                yield book.bad(f"{stem}{whole.name.replace('_', '-')}-with-id-{ident:02x}", f"Like {whole.name.upper()}, under another id",
+                               odd, UNKNOWN_ID, f"{whole.name}.header")
 
 
 __all__ = ["R", "node_id"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -77,9 +78,10 @@ def answer_for_end(one: VectorInSession, end: str, closed: int | None) -> Vector
     return answer_for(one.vector, judge(one.vector, VectorOutcome(None, end)))
 
 
-def answer_for_acceptance(vector: Vector) -> VectorAnswer:
-    """The answer of a node that passes on what it must refuse."""
-    return answer_for(vector, judge(vector, VectorOutcome({}, size=len(vector.data))))
+def answer_for_acceptance(vector: Vector, shown: str = "") -> VectorAnswer:
+    """The answer of a node that takes what it must refuse, as this effect of it shows."""
+    answer = answer_for(vector, judge(vector, VectorOutcome({}, size=len(vector.data))))
+    return replace(answer, cause=f"{answer.cause}: {shown}") if shown and answer.cause else answer
 
 
 def second_answer(first: VectorAnswer, again: VectorAnswer) -> VectorAnswer:

@@ -307,7 +307,7 @@ def _tells_token(of: Exchange) -> bool:
 
 def answer(of: Exchange, one: VectorInSession, response: Response, says: Callable[[bytes], None]) -> str | None:
     """The answer to a query reaches the querier; that its key is a number which the router did not declare is for the laws."""
-    number, came = _query(of, concrete(whole(response.key)))
+    number, came = ask_through(of, concrete(whole(response.key)))
     if came is None:
         return "the query is not passed on"
     says(with_id(one, "response.id", came.id))
@@ -322,7 +322,7 @@ def answer(of: Exchange, one: VectorInSession, response: Response, says: Callabl
 
 def final(of: Exchange, one: VectorInSession, message: ResponseFinal, says: Callable[[bytes], None]) -> str:
     """The query of that id ends."""
-    number, came = _query(of, OURS)
+    number, came = ask_through(of, OURS)
     if came is None:
         return "the query is not passed on"
     says(with_id(one, "response_final.id", came.id))
@@ -330,7 +330,7 @@ def final(of: Exchange, one: VectorInSession, message: ResponseFinal, says: Call
     return "" if ended is not None else "the query does not end"
 
 
-def _query(of: Exchange, key: str) -> tuple[int, Request | None]:
+def ask_through(of: Exchange, key: str) -> tuple[int, Request | None]:
     """The id of a query of `far`, and what comes of it to a queryable of `near`."""
     entity, mark = of.near.us.new_id(), f"zconform={next(of.marks)}"
     of.near.us.declare(DQueryable(id=entity, key=plain(key)))

@@ -24,7 +24,6 @@ from zenoh_conformance.messages import (
     InterestMode,
     InterestOptions,
     Push,
-    QueryableInfo,
     Request,
     ResponseFinal,
     sane,
@@ -34,7 +33,6 @@ from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.reading.kinds import reason_name
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Party, Scene
-from zenoh_conformance.wire import Exts
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reference.credentials import open_session
@@ -63,16 +61,12 @@ from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, SessionEndedE
 from zenoh_harness.run.vectors.handshakes import answer_to_close
 from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
 from zenoh_harness.run.vectors.passed_on import QUERIED, ROUTED, PassedOn, Sessions, is_beyond, is_final, pair_passed_on
+from zenoh_harness.run.vectors.refusals import COMPLETE, OUR_IDS, WATCHES, effect_behind, watch_for_effect
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
 
 HEAD: Final = 8
 """Bytes of a FRAME before its messages, at most."""
-
-OUR_IDS: Final = 160
-"""Where our own ids begin: no vector uses those after it, and a request id of eight bits has room for them."""
-
-COMPLETE: Final = Exts((QueryableInfo(value=1),))
 
 
 class _NoSessionError(Exception):
@@ -417,12 +411,12 @@ class Player:
     def _refusal(self, one: VectorInSession) -> VectorAnswer:
         if one.kind in self._ended and one.kind not in self._read:
             return not_played(f"the node ends the session at well-formed messages of the kind {one.kind}, too")
-        with self._sessions([one], hears=one.kind == "Push") as sessions:
-            if end := self._say(sessions.writer, [one]):
+        with self._sessions([one], hears=one.kind in WATCHES) as sessions:
+            data, effect = watch_for_effect(sessions, one)
+            if end := self._say(sessions.writer, [one], data):
                 return self._ends([one], end, sessions.writer.closed)[0]
-            if sessions.reader is not None:
-                sessions.reader.fence()
-            return answer_for_acceptance(one.vector) if any(True for _ in sessions.passed_on(Push)) else NOT_REFUSED
+            shown = effect() or effect_behind(sessions.writer, one)
+            return answer_for_acceptance(one.vector, shown) if shown else NOT_REFUSED
 
     # -- sessions
 

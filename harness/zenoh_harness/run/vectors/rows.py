@@ -39,13 +39,26 @@ MOST: Final = {QUICK: 1, "full": 12}
 MOST_NAMED: Final = 16
 """The most red vectors that a judgement names."""
 
+NO_ROW: Final = ""
+"""Stands in tables for a fault that no requirement names."""
+
 Answers = Sequence[tuple[Vector, VectorAnswer]]
 
 
 @cache
 def judged_on() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """Kind of node to requirement to the vectors that notice a planted misreading of its row."""
-    text = resources.files("zenoh_harness.run.vectors").joinpath("judged_on.json").read_text(encoding="utf-8")
+    return _table("judged_on.json")
+
+
+@cache
+def also_shown() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """Kind of node to requirement to a vector for each other fault in its row that people make; "" for those in no row."""
+    return _table("also_shown.json")
+
+
+def _table(file: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    text = resources.files("zenoh_harness.run.vectors").joinpath(file).read_text(encoding="utf-8")
     return {
         kind: {requirement: tuple(vectors) for requirement, vectors in rows.items()}
         for kind, rows in json.loads(text).items()
@@ -92,9 +105,10 @@ def _head(vector: Vector) -> tuple[str, int]:
 
 
 def noticing_vectors(requirements: set[str], most: int | None = None, side: Side = Side.RESPONDER) -> set[str]:
-    """The ids of vectors that notice a misreading of these rows by a node of that side."""
-    tables = [judged_on()[kind] for kind in KINDS[side]]
-    return {ident for by_row in tables for row in requirements for ident in by_row.get(row, ())[:most]}
+    """The ids of vectors that notice a misreading of these rows, or of no row in particular, by a node of that side."""
+    rows = {*requirements, NO_ROW}
+    by_row = [(judged_on()[kind], most) for kind in KINDS[side]] + [(also_shown()[kind], None) for kind in KINDS[side]]
+    return {ident for table, most in by_row for row in rows for ident in table.get(row, ())[:most]}
 
 
 @dataclass(frozen=True, slots=True)

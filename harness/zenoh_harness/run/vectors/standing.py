@@ -43,6 +43,7 @@ from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import Layer, from_json
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import registry, vle
+from zenoh_harness.run.vectors.our_numbers import with_our_number
 from zenoh_vectors.loader import Vector
 
 HANDSHAKE: Final = frozenset({"Init", "Open"})
@@ -139,7 +140,7 @@ def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | s
     message = from_json(vector.means or {}, layer)
     if side is Side.INITIATOR and _ends_an_interest(message):
         return NEVER_BEGUN
-    return _well_formed(vector, kind, message)
+    return _well_formed(*with_our_number(vector, message), kind)
 
 
 def _kind(layer: Layer, header: int) -> str:
@@ -154,7 +155,7 @@ def _number(vector: Vector) -> int | None:
     return number if number is not None and number <= MOST_SN else None
 
 
-def _well_formed(vector: Vector, kind: str, message: Any) -> VectorInSession | str:
+def _well_formed(vector: Vector, message: Any, kind: str) -> VectorInSession | str:
     parts = message.messages if isinstance(message, Frame) else (message,)
     for part in parts:
         for key, mapping in _keys(part):

@@ -1,0 +1,172 @@
+"""What shows that a router has taken a message that it must refuse: its effect on a session, or that of what stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import (
+    Declare,
+    DQueryable,
+    DToken,
+    Interest,
+    InterestMode,
+    InterestOptions,
+    Push,
+    QueryableInfo,
+    Request,
+    Response,
+)
+from zenoh_conformance.reading.codec import Layer, encode
+from zenoh_conformance.reading.names import plain
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import Exts, registry, vle
+from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, ask_through
+from zenoh_harness.run.vectors.passed_on import Sessions
+from zenoh_harness.run.vectors.standing import VectorInSession
+
+KEY: Final = "a"
+"""The key of the messages that vectors are made of."""
+
+OUR_IDS: Final = 160
+"""Where our own ids begin: no vector uses those after it, and a request id of eight bits has room for them."""
+
+COMPLETE: Final = Exts((QueryableInfo(value=1),))
+
+SUFFIX: Final = ".suffix.bytes"
+"""The end of the path of a key's suffix."""
+
+ASSIGNED: Final = frozenset(
+    registry.of(cls).id for layer in (Layer.TRANSPORT, Layer.NETWORK) for cls in registry.kinds(layer).values()
+)
+"""The ids that are a message's in one of the two layers of a session."""
+
+Changes = dict[str, bytes]
+
+Effect = Callable[[], str]
+"""Return the effect that a vector had, empty if none is seen."""
+
+
+def watch_for_effect(sessions: Sessions, one: VectorInSession) -> tuple[bytes, Effect]:
+    """Prepare the sessions for a vector that must be refused; return its bytes there, and what looks for its effect."""
+    if sessions.reader is None or one.kind not in WATCHES:
+        return one.vector.data, lambda: ""
+    far, near = sessions.reader, sessions.writer
+    changes, effect = WATCHES[one.kind](near, far)
+    before = len(far.heard)
+
+    def any_effect() -> str:
+        with suppress(Deviation):  # of a session that does not work nothing is seen
+            far.fence()
+            if any(seen.kind == "undecodable" for seen in far.heard[before:]):
+                return "bytes that are no message are passed on"
+            return effect()
+        return ""
+
+    return _bytes_with(one, _without_scopes(one) | changes), any_effect
+
+
+def _without_scopes(one: VectorInSession) -> Changes:
+    """The numbers before suffixes as 0: a node may drop a message for a number that nobody declared."""
+    keys = (each.path.removesuffix(SUFFIX) for each in one.vector.segments if each.path.endswith(SUFFIX))
+    refused = one.vector.refuses.path if one.vector.refuses else ""
+    return {f"{key}.scope": b"\0" for key in keys if f"{key}.scope" != refused}
+
+
+def _bytes_with(one: VectorInSession, changes: Mapping[str, bytes]) -> bytes:
+    """The bytes of a vector, in which these segments are others."""
+    return b"".join(changes.get(segment.path, segment.data) for segment in one.vector.segments)
+
+
+def _publication(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
+    before = len(far.heard)
+    return {}, lambda: "it is passed on" if _heard(far, Push, before) else ""
+
+
+def _query(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
+    far.declare(DQueryable(id=far.new_id(), key=plain("*"), exts=COMPLETE))
+    with suppress(Deviation):
+        far.fence()
+    before = len(far.heard)
+    return {}, lambda: "it is passed on" if _heard(far, Request, before) else ""
+
+
+def _declaration(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
+    far.say(Interest(id=far.new_id(), mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS)))
+    before, mark = len(far.heard), b"zconform refused"
+
+    def effect() -> str:
+        if any(isinstance(declare.body, DToken) for declare in _heard(far, Declare, before)):
+            return "its token is told"
+        far.publish(KEY, mark)
+        far.fence()
+        near.fence()
+        came = any(getattr(push.body, "payload", b"") == mark for push in _heard(near, Push))
+        return "a publication comes to its subscriber" if came else ""
+
+    return {}, effect
+
+
+def _interest(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
+    far.declare(DToken(id=far.new_id(), key=plain(KEY)))
+
+    def effect() -> str:
+        answers = (declare.interest_id for declare in _heard(near, Declare))
+        return "it is answered" if any(number is not None and number < OUR_IDS for number in answers) else ""
+
+    return {}, effect
+
+
+def _answer(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
+    number, came = ask_through(Exchange(Hearing(near), Hearing(far)), KEY)
+    if came is None:
+        return {}, lambda: ""
+    answered = lambda: any(answer.id == number for answer in _heard(far, Response))  # noqa: E731
+    return {"response.id": vle.encode(came.id)}, lambda: "it is passed on" if answered() else ""
+
+
+def _heard(us: Dialogue, kind: type[Any], since: int = 0) -> list[Any]:
+    return [seen.message for seen in us.heard[since:] if isinstance(seen.message, kind)]
+
+
+Watch = Callable[[Dialogue, Dialogue], tuple[Changes, Effect]]
+"""Prepare the session that says a vector, and the other one; return segments to change, and what looks for the effect."""
+
+WATCHES: Final[Mapping[str, Watch]] = {
+    "Push": _publication,
+    "Request": _query,
+    "Declare": _declaration,
+    "Interest": _interest,
+    "Response": _answer,
+}
+"""How the effect of each kind of message is looked for."""
+
+
+def effect_behind(us: Dialogue, one: VectorInSession) -> str:
+    """The effect of what stands behind an id of no message in the same batch, empty if none: nobody knows where it begins."""
+    if not one.vector.data or one.vector.data[0] & 0x1F in ASSIGNED:
+        return ""
+    head = encode(us.frame()) if one.vector.layer == "network" else b""
+    try:
+        with _behind(us, head + one.vector.data):
+            us.fence(within=us.unit)
+    except Deviation:
+        return ""
+    return "a request behind it in its batch is answered"
+
+
+@contextmanager
+def _behind(us: Dialogue, before: bytes) -> Iterator[None]:
+    """What the session says next stands behind these bytes in its batch."""
+    rest = [before]
+
+    def say(*messages: Any, **_lane: Any) -> None:
+        us.send((rest.pop() if rest else b"") + encode(us.frame(*messages)))
+
+    us.say = say  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del us.say
