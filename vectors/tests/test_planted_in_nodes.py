@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from mutation import by_hand, in_nodes
-from mutation.engine import Mutant
+from mutation.engine import Mutant, compiled
 
+from zenoh_harness.run.vectors.carriers import carriers_at
 from zenoh_harness.run.vectors.effects import NOT_PLAYED
 from zenoh_harness.run.vectors.rows import also_shown, judged_on
 
@@ -55,6 +56,13 @@ def test_some_rows_of_the_table_are_what_is_derived(vectors, kind):
 def test_a_quick_run_plays_what_shows_the_other_faults(kind):
     also = {ident for ids in also_shown()[kind].values() for ident in ids}
     assert also <= {one.id for one in in_nodes.of_a_run("quick", in_nodes.KINDS[kind])}
+
+
+def test_what_takes_bytes_of_the_next_message_is_noticed_in_one_frame(vectors, faults):
+    node = in_nodes.with_fault(in_nodes.BASES["router"], compiled(faults["strings: DEL with a payload"]))
+    some = [one for one in vectors if one.id in ("push/carries-del", "push/ext-node-id-alone")]
+    played = in_nodes.player_for("router", node, rows=carriers_at("quick")).play(some)
+    assert [one.id for one, answer in played if answer.verdict.is_wrong] == ["push/carries-del"]
 
 
 @pytest.mark.parametrize("kind", in_nodes.KINDS)

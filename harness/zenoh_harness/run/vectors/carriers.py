@@ -71,9 +71,47 @@ class Carrier:
         finally:
             del us.say
 
+    @contextmanager
+    def said(self, us: Dialogue, messages: Sequence[bytes]) -> Iterator[None]:
+        """Say network messages; what is said next stands behind the last of them in its FRAME, where others stand beside them."""
+        if self._mode is LowLatency or self._pack is not say_together:
+            self.say(us, messages)
+            yield
+            return
+        *before, last = _fitting(us, [BESIDE, *messages, BESIDE])
+        for some in before:
+            us.send(encode(us.frame()) + b"".join(some))
+        with standing_before(us, b"".join(last), in_frame=True):
+            yield
+
     def say(self, us: Dialogue, messages: Sequence[bytes]) -> None:
         """Say network messages, given as bytes; a session with low latency has no FRAME."""
         (say_bare if self._mode is LowLatency else self._pack)(us, messages)
+
+
+@contextmanager
+def standing_before(us: Dialogue, before: bytes, *, in_frame: bool) -> Iterator[None]:
+    """What the session says next stands behind these bytes in its batch, `in_frame` in one FRAME with them, where it has room."""
+
+    def say(*messages: Any, **_lane: Any) -> None:
+        data = b"".join(map(encode, messages))
+        if not rest:
+            us.send(encode(us.frame()) + data)
+            return
+        head, between = (encode(us.frame()), b"") if in_frame else (b"", encode(us.frame()))
+        together = head + rest.pop() + between + data
+        if len(together) <= us.room:
+            us.send(together)
+        else:
+            us.send(head + before)
+            us.send((between or encode(us.frame())) + data)
+
+    rest = [before]
+    us.say = say  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del us.say
 
 
 def carriers_at(depth: str) -> tuple[Row, ...]:

@@ -472,19 +472,18 @@ class Player:
 
     def _say(self, writer: Dialogue, group: Sequence[VectorInSession], data: bytes = b"") -> str:
         """Say each vector, one of them perhaps as `data`, and a fence; return how the session ended, empty where it goes on."""
-        self._carrier.say(writer, [data or one.vector.data for one in group if one.vector.layer == "network"])
-        for one in group:
-            if one.vector.layer == "network":
-                continue
-            writer.send(one.vector.data)
-            if one.sn is not None:
-                writer.next_sn(one.lane[0], sane.DEFAULT_PRIORITY if one.lane[1] is None else one.lane[1])
-        try:
-            writer.fence()
-        except Deviation:
-            if writer.closed is not None:
-                return f"Close({reason_name(writer.closed)})"
-            return writer.text_of(None) if writer.is_over else SILENCE
+        network = [data or one.vector.data for one in group if one.vector.layer == "network"]
+        with self._carrier.said(writer, network):
+            for one in (one for one in group if one.vector.layer != "network"):
+                writer.send(one.vector.data)
+                if one.sn is not None:
+                    writer.next_sn(one.lane[0], sane.DEFAULT_PRIORITY if one.lane[1] is None else one.lane[1])
+            try:
+                writer.fence()
+            except Deviation:
+                if writer.closed is not None:
+                    return f"Close({reason_name(writer.closed)})"
+                return writer.text_of(None) if writer.is_over else SILENCE
         return ""
 
     def _ends(self, group: Sequence[VectorInSession], end: str, closed: int | None) -> list[VectorAnswer]:

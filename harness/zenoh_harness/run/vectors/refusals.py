@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
@@ -19,10 +19,11 @@ from zenoh_conformance.messages import (
     Request,
     Response,
 )
-from zenoh_conformance.reading.codec import Layer, encode
+from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import Exts, registry, vle
+from zenoh_harness.run.vectors.carriers import standing_before
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, ask_through
 from zenoh_harness.run.vectors.passed_on import Sessions
 from zenoh_harness.run.vectors.standing import VectorInSession
@@ -148,25 +149,9 @@ def effect_behind(us: Dialogue, one: VectorInSession) -> str:
     """The effect of what stands behind an id of no message in the same batch, empty if none: nobody knows where it begins."""
     if not one.vector.data or one.vector.data[0] & 0x1F in ASSIGNED:
         return ""
-    head = encode(us.frame()) if one.vector.layer == "network" else b""
     try:
-        with _behind(us, head + one.vector.data):
+        with standing_before(us, one.vector.data, in_frame=one.vector.layer == "network"):
             us.fence(within=us.unit)
     except Deviation:
         return ""
     return "a request behind it in its batch is answered"
-
-
-@contextmanager
-def _behind(us: Dialogue, before: bytes) -> Iterator[None]:
-    """What the session says next stands behind these bytes in its batch."""
-    rest = [before]
-
-    def say(*messages: Any, **_lane: Any) -> None:
-        us.send((rest.pop() if rest else b"") + encode(us.frame(*messages)))
-
-    us.say = say  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        del us.say
