@@ -124,8 +124,11 @@ def _answer(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
     number, came = ask_through(Exchange(Hearing(near), Hearing(far)), KEY)
     if came is None:
         return {}, lambda: ""
-    answered = lambda: any(answer.id == number for answer in _heard(far, Response))  # noqa: E731
-    return {"response.id": vle.encode(came.id)}, lambda: "it is passed on" if answered() else ""
+
+    def effect() -> str:
+        return "it is passed on" if any(answer.id == number for answer in _heard(far, Response)) else ""
+
+    return {"response.id": vle.encode(came.id)}, effect
 
 
 def _heard(us: Dialogue, kind: type[Any], since: int = 0) -> list[Any]:
