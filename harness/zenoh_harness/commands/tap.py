@@ -75,7 +75,7 @@ def command(
     if record.exists() and not force:
         raise UsageError(f"{record} exists", step="--record", hint="--force overwrites it")
     rules, met = parse_rules(changes), Counter[Rule]()
-    change = change_of(rules, Side(side), met)
+    change = change_of(rules, Side(side), met, Locator.parse(to).framing)
     ended: list[Passed] = []
 
     def at_end(passed: Passed) -> None:

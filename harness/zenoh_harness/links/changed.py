@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from zenoh_conformance.messages import Fragment, Frame, Init
 from zenoh_conformance.reading.batch import LARGEST, STREAM_PREFIX, decompress, frame_batch, tracers_of
 from zenoh_conformance.reading.connection import TOO_LONG, ConnectionDecoder, SeenBatch, priority_of
-from zenoh_conformance.reading.conversation import Event, Happened, Side
+from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened, Side
 from zenoh_conformance.wire import DecodeError, EncodeError, Layer, Segments, Tracer, vle
 from zenoh_harness.links.changing import Rule, rate_of, seed_of
 
@@ -71,17 +71,24 @@ class _State:
 class ChangedSide:
     """Changes the bytes that `side` sends over one link."""
 
-    def __init__(self, rules: Sequence[Rule], side: Side, link: str = "", met: Counter[Rule] | None = None) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        side: Side,
+        link: str = "",
+        met: Counter[Rule] | None = None,
+        framing: Framing = Framing.STREAM,
+    ) -> None:
         """`link`, its name, is part of the random seed. `met` counts the changes of each rule."""
-        self.side = side
+        self.side, self._framing = side, framing
         self._met = Counter() if met is None else met
-        self.rate = rate_of(rules)
-        """Bytes a second, or None."""
+        self.rate = rate_of(rules) if framing is Framing.STREAM else None
+        """Bytes a second, or None; a datagram is forwarded as a whole."""
         with_path = [rule for rule in rules if rule.path]
         self._states = [
             _State(rule, random.Random(f"{seed_of(rules)} {link} {at}")) for at, rule in enumerate(with_path)
         ]
-        self._decoder = ConnectionDecoder()
+        self._decoder = ConnectionDecoder(Connection("", framing=framing))
         self._inits: dict[Side, Init] = {}
         self._gone: Counter[tuple[bool, int]] = Counter()
         """The number of FRAMEs that were dropped, by reliability and priority."""
@@ -111,14 +118,17 @@ class ChangedSide:
         held = [item for state in self._states for item in state.held]
         direction = self._decoder.directions[self.side]
         batches = b"".join(
-            frame_batch(item.segments.join(), prefix=direction.prefix, compressed=direction.compressed) for item in held
+            frame_batch(
+                item.segments.join(), self._framing.value, prefix=direction.prefix, compressed=direction.compressed
+            )
+            for item in held
         )
         for state in self._states:
             state.held.clear()
         return batches + bytes(direction.buffer)
 
     def _batch(self, seen: SeenBatch, prefix: int) -> Iterator[DelayedBytes]:
-        whole = len(seen.raw).to_bytes(prefix, "little") + seen.raw
+        whole = seen.raw if self._framing is Framing.DATAGRAM else len(seen.raw).to_bytes(prefix, "little") + seen.raw
         try:
             batch = decompress(seen.raw) if seen.compressed else seen.raw
             items = list(_read_items(batch, seen.layer))
@@ -131,7 +141,7 @@ class ChangedSide:
             return
         try:
             yield from [
-                DelayedBytes(frame_batch(data, prefix=prefix, compressed=seen.compressed), delay)
+                DelayedBytes(frame_batch(data, self._framing.value, prefix=prefix, compressed=seen.compressed), delay)
                 for data, delay in self._join_batches(after, prefix)
             ]
         except EncodeError:  # the batch has become too long for its length

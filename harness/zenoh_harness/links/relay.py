@@ -102,8 +102,8 @@ class Relay:
         for sock in (near, far):
             _prepare(sock)
 
-    def begin(self, address: tuple[str, int] | str) -> None:
-        """Connect to the far side; bytes that the initiator sends meanwhile wait."""
+    def begin(self, address: tuple[str, int] | str, first: bytes = b"") -> None:
+        """Connect to the far side; bytes that the initiator sends meanwhile wait. `first`: the datagram that opened the link."""
         self._tell(self._near, Happened.OPEN)
         outcome = self._far.sock.connect_ex(address)
         self.awaited = Deadline.after(CONNECTING)
@@ -112,6 +112,8 @@ class Relay:
             self._watch(self._near)
         else:
             self._on_connected(outcome)
+        if first and not self.over:
+            self._take(self._near, first)
 
     def on_ready(self, end: RelayEnd, ready: int) -> None:
         """Handle the events of the selector at one end."""
@@ -176,7 +178,7 @@ class Relay:
             self._check(other)
         elif end.gone:
             self._break(end, "reset")
-        else:
+        elif end.sock.type is socket.SOCK_STREAM:  # an empty datagram is no end
             end.finished = True
             self._blame(end, "eof")
             self._finish(end)
@@ -235,7 +237,7 @@ class Relay:
     def _send_or_keep(self, end: RelayEnd, data: bytes) -> None:
         """Send as many bytes as the socket takes, and keep the rest."""
         sent = self._send(end, data) if end.open and not end.waiting else 0
-        if sent < len(data):
+        if sent < len(data) and end.sock.type is socket.SOCK_STREAM:  # a datagram for which there is no room is lost
             end.waiting += data[sent:]
             self._watch(end)
 
@@ -316,5 +318,5 @@ class Relay:
 
 def _prepare(sock: socket.socket) -> None:
     sock.setblocking(False)
-    if sock.family in (socket.AF_INET, socket.AF_INET6):
+    if sock.family in (socket.AF_INET, socket.AF_INET6) and sock.type is socket.SOCK_STREAM:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -23,16 +23,17 @@ from itertools import count
 from pathlib import Path
 from typing import Final, Self
 
-from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import conversations
 from zenoh_harness.links.changed import ChangedSide
 from zenoh_harness.links.changing import Rule
+from zenoh_harness.links.datagrams import DatagramDoor
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import listening, socket_address
 from zenoh_harness.links.relay import CHUNK, CONNECTING, Passed, Relay, RelayEnd
 
-PASSED_ON: Final = ("tcp", "unixsock-stream")
+PASSED_ON: Final = ("tcp", "udp", "unixsock-stream")
 """The protocols of links that the tap passes on."""
 
 Sink = Callable[[Event], None]
@@ -61,11 +62,15 @@ class Tap:
         """
         for each in (to, listen):
             _check_protocol(each)
+        if listen.framing is not to.framing:
+            mixed = f"{listen} and {to} cut their batches in different ways"
+            raise UsageError(mixed, step="link", hint="listen and connect over UDP, or neither")
         self.to = to
         self.conversation = Conversation(about={"to": str(to)})
         """The connections by name; its events go to the sink instead."""
         self._family, self._address = socket_address(to)
         self._door, self.locator = listening(listen)
+        self._datagrams = DatagramDoor(self._door) if listen.framing is Framing.DATAGRAM else None
         self._sink = sink
         self._on_end = on_end
         self._change = change
@@ -169,9 +174,13 @@ class Tap:
 
     def _accept(self) -> None:
         """Accept a link and connect to the far side. Raises CannotGoOn when no descriptor is left."""
+        first = b""
         try:
-            far = socket.socket(self._family, socket.SOCK_STREAM)
-            near, address = self._door.accept()
+            far = socket.socket(self._family, socket.SOCK_STREAM if self._datagrams is None else socket.SOCK_DGRAM)
+            if self._datagrams is None:
+                near, address = self._door.accept()
+            else:
+                near, address, first, _ = self._datagrams.accept()
         except OSError as why:
             if why.errno in (errno.EMFILE, errno.ENFILE):
                 many = f"{len(self._relays)} links are too many"
@@ -184,13 +193,13 @@ class Tap:
             return
         passed = Passed(next(self._names), _origin(address, self.locator))
         self.conversation.connections[passed.name] = Connection(
-            passed.name, self.to.protocol, initiator=passed.initiator, responder=str(self.to)
+            passed.name, self.to.protocol, self.to.framing, initiator=passed.initiator, responder=str(self.to)
         )
         self.newest = time.monotonic()
         changed = self._change(passed.name) if self._change else None
         relay = Relay(self._selector, near, far, passed, self._record, changed)
         self._relays.add(relay)
-        relay.begin(self._address)
+        relay.begin(self._address, first)
         self._settle(relay)
 
     def _cut(self) -> None:
@@ -224,15 +233,17 @@ class Tap:
 
 
 def _check_protocol(locator: Locator) -> None:
-    """Raise UsageError for a protocol whose links the tap cannot pass on: it sees no ends of datagrams, and nothing inside TLS."""
+    """Raise UsageError for a protocol whose links the tap cannot pass on: it sees nothing inside TLS."""
     if locator.protocol not in PASSED_ON:
         hint = f"use {' or '.join(name + '/' for name in PASSED_ON)}"
         raise UsageError(f"links over {locator.protocol} are not supported by the tap", step="link", hint=hint)
 
 
-def change_of(rules: Sequence[Rule], side: Side, met: Counter[Rule] | None = None) -> Change | None:
+def change_of(
+    rules: Sequence[Rule], side: Side, met: Counter[Rule] | None = None, framing: Framing = Framing.STREAM
+) -> Change | None:
     """The changer of a tap for the messages of `side`; None without rules. `met` counts the changes of each rule."""
-    return (lambda name: ChangedSide(rules, side, name, met)) if rules else None
+    return (lambda name: ChangedSide(rules, side, name, met, framing)) if rules else None
 
 
 class Recording:
@@ -274,5 +285,5 @@ class Recording:
 def _origin(address: object, locator: Locator) -> str:
     """The address of an initiator; on a Unix socket it has none."""
     if isinstance(address, tuple):
-        return str(Locator.tcp(str(address[0]), int(address[1])))
+        return str(Locator.of(locator.protocol, str(address[0]), int(address[1])))
     return f"{locator.protocol}/"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from zenoh_conformance.reading.conversation import Event, Side
+from zenoh_conformance.reading.conversation import Event, Framing, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.changing import Rule, parse_rules
 from zenoh_harness.links.links import Observer, StreamLink
@@ -70,7 +70,8 @@ class TappedListener(LinkListener):
 
 def _start_tap(rules: tuple[Rule, ...], side: Side, to: Locator) -> Tap:
     """Start a tap; it records nothing itself."""
-    tap = Tap(Locator.tcp("127.0.0.1", 0), to, _ignore_event, change=change_of(rules, side))
+    listen = Locator.of("udp" if to.framing is Framing.DATAGRAM else "tcp", "127.0.0.1", 0)
+    tap = Tap(listen, to, _ignore_event, change=change_of(rules, side, framing=to.framing))
     return tap.__enter__()
 
 

@@ -1,0 +1,61 @@
+"""Faulty nodes over each link and in groups: a run notices each of them by a check that must notice it."""
+
+import json
+
+import pytest
+
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.cli import invoke
+from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.links.locators import LINKS
+
+pytestmark = [pytest.mark.spread, pytest.mark.long(5)]
+
+OTHER_LINKS = [name for name in LINKS if name != "tcp"]
+EACH = 12
+"""Faulty nodes of the handshake over each link."""
+
+
+def in_a_handshake(one):
+    """Whether a case of the handshake with a listening node, in its plain form, must be red on a faulty node."""
+    found = all_cases().get(one.caught_by[0])
+    plain = found is not None and found.role is Side.RESPONDER and found.profile == "default"
+    return plain and found.id.startswith("establishment-") and not found.needs and not found.varies and not found.timed
+
+
+def over_links():
+    """(link, faulty node): some of the handshake over each link but TCP, and those in groups."""
+    faulty = all_faulty_nodes()
+    in_groups = [("tcp", name) for name, one in faulty.items() if one.node.__module__.endswith("faulty.groups")]
+    handshakes = [name for name, one in faulty.items() if in_a_handshake(one)]
+    return [
+        *((link, name) for link in OTHER_LINKS for name in handshakes[:: len(handshakes) // EACH][:EACH]),
+        *in_groups,
+    ]
+
+
+EVERY = over_links()
+SOME = [EVERY[0], EVERY[-1]]
+
+
+def reds(name, link, folder):
+    """The checks that are red on a faulty node in a run of those that must be."""
+    wanted = [part for check in all_faulty_nodes()[name].caught_by for part in ("--only", check)]
+    invoke(["run", f"faulty:{name}?link={link}&as=responder&role=router", *wanted, "--out", str(folder)])
+    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    judged = [row for row in rows if row["type"] == "judgement"]
+    return {row["check"] for row in judged if row["verdict"] not in ("pass", "not-observed", "not-applicable")}
+
+
+@pytest.mark.needs("multicast")
+@pytest.mark.parametrize(("link", "name"), SOME)
+def test_a_faulty_node_is_noticed_over_its_link(link, name, tmp_path):
+    assert reds(name, link, tmp_path) & {*all_faulty_nodes()[name].caught_by}
+
+
+@pytest.mark.soak
+@pytest.mark.needs("multicast")
+@pytest.mark.parametrize(("link", "name"), EVERY)
+def test_every_faulty_node_is_noticed_over_its_link(link, name, tmp_path):
+    assert reds(name, link, tmp_path) & {*all_faulty_nodes()[name].caught_by}
