@@ -81,12 +81,12 @@ PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
             Profile(
                 name="multicast",
                 about="in a multicast group, and found by scouting",
-                offers=frozenset({"multicast", "scouting", "qos"}),
+                offers=frozenset({"multicast", "scouting", "datagram", "qos"}),
             ),
             Profile(
                 name="multicast-qos",
                 about="in a multicast group, with QoS in its JOIN",
-                offers=frozenset({"multicast", "multicast-qos", "qos"}),
+                offers=frozenset({"multicast", "multicast-qos", "datagram", "qos"}),
             ),
             Profile(name=ON_THE_LINK, about="payloads never go through shared memory", offers=frozenset({"qos"})),
         )

@@ -7,7 +7,8 @@ from typing import Any
 from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Frame
 from zenoh_conformance.reading.batch import STREAM_PREFIX, decode_batch, decompress
-from zenoh_conformance.reading.connection import Nature, Seen
+from zenoh_conformance.reading.codec import Layer, decode_whole
+from zenoh_conformance.reading.connection import Nature, Seen, SeenBatch
 from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_conformance.wire import DecodeError
 
@@ -70,6 +71,34 @@ class UnitFitsBatchSize(HandshakeLaw):
         as_written = "batch-size-counts-prefix" if len(batch) <= self.link.batch_size else ""
         expected, got = "the negotiated size at most, prefix included", "a larger batch"
         self.require(fits, at=seen, path="batch", expected=expected, got=got, follows=as_written)
+
+
+@law("primitives/datagram-has-no-prefix")
+class DatagramsHaveNoPrefix(Law):
+    """No datagram begins with its own length: one that does, is no message, and holds one behind it."""
+
+    natures = frozenset(Nature)
+
+    def on_batch(self, seen: Seen, batch: bytes) -> None:
+        if self.datagrams and isinstance(seen, SeenBatch) and not seen.compressed:
+            self.subject(seen)
+            expected, got = "a batch", "its length, and a batch"
+            self.require(not has_prefix(batch), at=seen, path="batch", expected=expected, got=got)
+
+
+def has_prefix(datagram: bytes) -> bool:
+    """Whether a datagram makes sense as a length and what follows it, and not as it stands."""
+    length = int.from_bytes(datagram[:STREAM_PREFIX], "little")
+    return length == len(datagram) - STREAM_PREFIX and not _is_read(datagram) and _is_read(datagram[STREAM_PREFIX:])
+
+
+def _is_read(datagram: bytes) -> bool:
+    """Whether bytes are messages of a session, or one of scouting."""
+    try:
+        decode_whole(datagram, Layer.SCOUTING)
+    except DecodeError:
+        return not any(isinstance(decoded, DecodeError) for decoded in decode_batch(datagram))
+    return True
 
 
 @law("batching/low-latency-framing")

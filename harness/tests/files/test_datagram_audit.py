@@ -148,6 +148,11 @@ CHANGES = {
     ),
     "join: numbers far back": ("join", join_number(0x10000), "law/numbers-go-on-from-join"),
     "join: INIT for it": ("join", lambda _: encode(sane.init_syn(b"\x01")), "law/init-unicast-only"),
+    "frame: its length before it": (
+        "frame",
+        lambda data: len(data).to_bytes(2, "little") + data,
+        "law/datagrams-have-no-prefix",
+    ),
     "scout: bit 5": ("scout", flip(0, 0x20), "law/scout-flags-reserved"),
     "scout: bit 6": ("scout", flip(0, 0x40), "law/scout-flags-reserved"),
     "scout: cut": ("scout", cut(1), "law/scout-is-whole"),

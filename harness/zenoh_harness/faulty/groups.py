@@ -92,6 +92,7 @@ BYTES: dict[str, tuple[type[Any], Callable[[bytes], bytes], tuple[str, ...]]] = 
     "hello-packed-reserved": (Hello, _setting(2, 0x0C), ()),
     "hello-flag-reserved": (Hello, _setting(0, 0x40), ()),
     "hello-is-whole": (Hello, lambda data: data[:-2], ("scouting/*",)),
+    "datagrams-have-no-prefix": (Hello, lambda data: len(data).to_bytes(2, "little") + data, ("scouting/*",)),
     "join-packed-reserved": (Join, _setting(2, 0x0C), ()),
     "join-is-whole": (Join, lambda data: data[:-1], ("multicast/*", "law/what-is-said-decodes")),
 }

@@ -44,7 +44,8 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
     """What the node can do: as it was seen to, with `look`, which is taken twice where one of `needs` is missed; else as it claims."""
     agent, habits = node.agent, habits_of(node)
     refuted = claimed_in_vain(target, node)
-    assumed = ASSUMED - ({"stream"} if node.locator.framing is Framing.DATAGRAM else frozenset())
+    on_datagrams = node.locator.framing is Framing.DATAGRAM
+    assumed = (ASSUMED - {"stream"}) | {"datagram"} if on_datagrams else ASSUMED
     late = habits.impatient and strain() > 1.0
     """Whether what it was not seen to do may be for want of our answers."""
     has = {"agent", *(f"agent.{command}" for command in agent.capabilities)} if agent is not None else set()
