@@ -284,3 +284,9 @@ def test_a_client_that_left_the_queue_is_skipped(authority):
 def test_tls_without_certificates_is_a_usage_error(text, why):
     with pytest.raises(UsageError, match=why):
         LinkListener.open(Locator.parse(text))
+
+
+def test_the_path_of_a_closed_listener_is_free(tmp_path):
+    where = Locator("unixsock-stream", str(tmp_path / "node.sock"))
+    for _ in range(2):
+        LinkListener.open(where).close()

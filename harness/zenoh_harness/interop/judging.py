@@ -71,9 +71,15 @@ class PairRecords:
     """Writes what is said of one pair; `judgements` holds all of it, embargoed ones too."""
 
     def __init__(
-        self, parties: Mapping[Side, PairedTarget], profile: str, writer: ResultsWriter, options: Options
+        self,
+        parties: Mapping[Side, PairedTarget],
+        profile: str,
+        writer: ResultsWriter,
+        options: Options,
+        link: str = "tcp",
     ) -> None:
-        self.parties, self._profile = parties, profile
+        """`link`: the protocol of the link between the two."""
+        self.parties, self._profile, self._link = parties, profile, link
         self._writer, self._options = writer, options
         self.judgements: list[Judgement] = []
 
@@ -115,7 +121,7 @@ class PairRecords:
 
     def _key(self, target: str, version: str, side: Side, requirement: str, check: str) -> Key:
         return Key(
-            target=target, version=version, role=side.value, profile=self._profile, link="tcp",
+            target=target, version=version, role=side.value, profile=self._profile, link=self._link,
             requirement=requirement, check=check,
         )  # fmt: skip
 

@@ -36,6 +36,7 @@ from zenoh_harness.run.runner import Ran, known_for
 from zenoh_harness.run.store import embargo
 from zenoh_harness.run.store.embargo import guarded
 from zenoh_harness.targets.agent import SILENT
+from zenoh_harness.targets.endpoints import link_protocol
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_harness.version import harness_version
@@ -100,7 +101,9 @@ class InteropRun:
         """`known`: further files of known deviations; the targets' own are always read."""
         self.responder, self.initiator, self.steps, self.options = responder, initiator, steps, options
         self._known = known
-        self._judge = Judge(Conversation())
+        self._judged = Conversation()
+        """The connections that the laws have met; their framing is that of their link."""
+        self._judge = Judge(self._judged)
         self._ends: list[tuple[str, float, str]] = []
         """Of each step: the pair's prefix, the time of its last event, its label."""
         self._made = 0
@@ -131,7 +134,7 @@ class InteropRun:
         profile = header.profiles[0]
         planned = [f"{step.here.value} {profile} {step.label}" for step in self.steps]
         with ResultsWriter(self.options.out / RESULTS, header, planned) as writer:
-            records = PairRecords(parties, profile, writer, self.options)
+            records = PairRecords(parties, profile, writer, self.options, link_protocol(self.initiator))
             stopped = self._all(records)
             self._laws(records)
             self._report_gone(records)
@@ -265,6 +268,7 @@ class InteropRun:
     def _judge_events(self, label: str, cause: str = "") -> Conversation:
         """Pass the events of a step to the laws; return them, as its evidence."""
         part = self._tape.cut(self._pair.conversation, cause)
+        self._judged.connections.update(part.connections)
         for event in part:
             self._judge.feed(event)
         if part.events:

@@ -6,6 +6,7 @@ import select
 import socket
 import ssl
 import time
+from pathlib import Path
 from typing import Final, Self
 
 from zenoh_harness.errors import CannotConnect, UsageError
@@ -67,8 +68,10 @@ class LinkListener:
         return self.locator
 
     def close(self) -> None:
-        """Stop listening; accepted links stay open."""
+        """Stop listening; accepted links stay open. The path of a Unix socket is free again."""
         self._sock.close()
+        if self.locator.protocol == "unixsock-stream":
+            Path(self.locator.address).unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
         return self

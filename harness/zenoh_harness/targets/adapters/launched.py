@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
 from zenoh_harness.links.links import Observer, RecordedLink, StreamLink
 from zenoh_harness.links.locators import Locator
@@ -321,6 +323,8 @@ class LaunchedNode(NodeBase):
     def let_go(self) -> None:
         """Close our listener, so that another program may listen there; the node will reconnect."""
         if self._early is not None:
+            if self._early.framing is Framing.DATAGRAM:  # it would wait for the end of its lease
+                self._early.send(encode(sane.close()), Deadline.after(_SETTLE))
             self._early.close()
             self._early = None
         if self._listener is not None:
