@@ -30,27 +30,41 @@ ON = "law/numbers-go-on-from-join"
 SCOUTS: dict[str, tuple[str, str, Callable[[int, int, int], bool]]] = {
     "answers-no-scout": ("Answers no SCOUT.", EVERYBODY, lambda version, what, role: False),
     "answers-scouts-for-everybody-only": (
-        "Answers only a SCOUT for every role.", ITS_ROLE, lambda version, what, role: what == 0b111,
+        "Answers only a SCOUT for every role.",
+        ITS_ROLE,
+        lambda version, what, role: what == 0b111,
     ),
     "answers-scouts-for-itself-only": (
-        "Answers only a SCOUT for its role alone.", EVERYBODY, lambda version, what, role: what == role,
+        "Answers only a SCOUT for its role alone.",
+        EVERYBODY,
+        lambda version, what, role: what == role,
     ),
     "answers-scouts-for-the-next-role": (
-        "Takes the roles of SCOUT one bit too high.", ITS_ROLE, lambda version, what, role: bool(what & role << 1),
+        "Takes the roles of SCOUT one bit too high.",
+        ITS_ROLE,
+        lambda version, what, role: bool(what & role << 1),
     ),
     "reads-the-roles-of-scout-as-a-number": (
-        "Takes SCOUT's roles for one role, as HELLO has it.", EVERYBODY, lambda version, what, role: what == role >> 1,
+        "Takes SCOUT's roles for one role, as HELLO has it.",
+        EVERYBODY,
+        lambda version, what, role: what == role >> 1,
     ),
     "answers-scouts-of-any-version": (
-        "Answers a SCOUT of any version.", VERSION, lambda version, what, role: bool(what & role),
+        "Answers a SCOUT of any version.",
+        VERSION,
+        lambda version, what, role: bool(what & role),
     ),
     "answers-scouts-of-earlier-versions": (
-        "Answers a SCOUT of an earlier version, too.", VERSION, lambda version, what, role: version <= sane.VERSION,
+        "Answers a SCOUT of an earlier version, too.",
+        VERSION,
+        lambda version, what, role: version <= sane.VERSION,
     ),
     "answers-scouts-of-later-versions": (
-        "Answers a SCOUT of a later version, too.", VERSION, lambda version, what, role: version >= sane.VERSION,
+        "Answers a SCOUT of a later version, too.",
+        VERSION,
+        lambda version, what, role: version >= sane.VERSION,
     ),
-}  # fmt: skip
+}
 """Name to what is wrong, what is red, and whether a SCOUT is answered: by its version and its roles, and our role as a bit."""
 
 
@@ -68,18 +82,18 @@ for _name, (_about, _check, _rule) in SCOUTS.items():
 fault(
     "answers-scouts-to-the-group",
     "Sends HELLO to the group of scouting.",
-    scouted=lambda base: [replace(action, link=SCOUTING) for action in base()],
+    on_scouting=lambda base: [replace(action, link=SCOUTING) for action in base()],
     caught_by=ITS_ROLE,
 )
 fault(
     "answers-scouts-by-unicast-and-to-the-group",
-    "Sends HELLO to who asked, and to the group.",
-    scouted=lambda base: [each for action in base() for each in (action, Action(SCOUTING, action.data))],
+    "Sends HELLO to its asker and to the group.",
+    on_scouting=lambda base: [each for action in base() for each in (action, Action(SCOUTING, action.data))],
     caught_by=ITS_ROLE,
 )
 
 
-def _written(kind: type[Any], change: Callable[[bytes], bytes]) -> Callable[..., bytes]:
+def _rewrite(kind: type[Any], change: Callable[[bytes], bytes]) -> Callable[..., bytes]:
     """An `encoded` that changes the bytes of one kind of message."""
     return lambda base, message: change(base()) if isinstance(message, kind) else base()
 
@@ -102,7 +116,7 @@ for _law, (_kind, _change, _also) in BYTES.items():
     fault(
         f"breaks-{_law}",
         f"Writes {_kind.__name__.upper()} wrongly.",
-        encoded=_written(_kind, _change),
+        encoded=_rewrite(_kind, _change),
         caught_by=f"law/{_law}",
         also=dict.fromkeys(_also, "it cannot be read"),
     )
@@ -164,7 +178,7 @@ fault(
     say_join=lambda node, base, link: base() if int(node.now * 4) % 100 == 0 else None,
     caught_by=REPEATED,
 )
-fault("keeps-who-is-silent", "Forgets nobody who is silent.", is_offline=lambda member: False, caught_by=OFFLINE)
+fault("keeps-who-is-silent", "Forgets no silent node.", is_offline=lambda member: False, caught_by=OFFLINE)
 fault(
     "takes-a-lease-for-ten",
     "Waits for ten leases of a silent node.",
@@ -216,7 +230,7 @@ fault(
 fault(
     "takes-small-datagrams-of-the-group-only",
     "Ignores a datagram of more than 2048 bytes in the group.",
-    heard=lambda base, datagram: base() if len(datagram) <= 2048 else [],
+    on_datagram=lambda base, datagram: base() if len(datagram) <= 2048 else [],
     caught_by=PIECES,
 )
 

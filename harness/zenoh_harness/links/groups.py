@@ -1,4 +1,4 @@
-"""Multicast groups on the loopback interface: links to all who are in one, and to who answers by unicast.
+"""Multicast groups on the loopback interface: links to all who are in one, and what a node answers by unicast.
 
 A node that we start speaks from 127.0.0.1. We speak from another address of the same interface, so that what our own side says in
 a group is told from what the node says.

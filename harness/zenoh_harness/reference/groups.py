@@ -39,7 +39,7 @@ class Grouped(Negotiating):
 
     # -- scouting
 
-    def scouted(self, origin: str, datagram: bytes) -> list[Action]:
+    def on_scouting(self, origin: str, datagram: bytes) -> list[Action]:
         """Return the answer to a datagram on the group of scouting: HELLO to its sender, or nothing."""
         try:
             scout = decode_whole(datagram, Layer.SCOUTING).message
@@ -80,16 +80,19 @@ class Grouped(Negotiating):
         ]
         plain = numbers[sane.DEFAULT_PRIORITY]
         return Join(
-            whatami=WhatAmI(self.config.whatami), zid=ZenohID(self.config.zid), **self.lease_fields(),
-            next_sn_reliable=plain.reliable, next_sn_best_effort=plain.best_effort,
+            whatami=WhatAmI(self.config.whatami),
+            zid=ZenohID(self.config.zid),
+            **self.lease_fields(),
+            next_sn_reliable=plain.reliable,
+            next_sn_best_effort=plain.best_effort,
             exts=Exts((QoS(sns=tuple(numbers)),) if link.terms.qos else ()),
-        )  # fmt: skip
+        )
 
     def next_of(self, link: Link, reliable: bool, priority: int) -> int:
         """Return the next number of a lane."""
         return link.tx.get((reliable, priority), link.initial_sn)
 
-    def heard(self, origin: str, datagram: bytes, now: float) -> list[Action]:
+    def on_datagram(self, origin: str, datagram: bytes, now: float) -> list[Action]:
         """Handle a datagram on the multicast group: what comes before a JOIN of its sender is ignored."""
         self.now = now
         member = self.members.get(origin) or self.stranger(origin)
@@ -103,7 +106,7 @@ class Grouped(Negotiating):
         return self.drain()
 
     def stranger(self, origin: str) -> Link:
-        """Return the state of a sender who has not said JOIN."""
+        """Return the state of a sender without a JOIN."""
         decoder = ConnectionDecoder(Connection(origin, framing=Framing.DATAGRAM))
         link = Link(origin, Side.RESPONDER, decoder, self.now, State.LIVE)
         link.session = MULTICAST
@@ -159,5 +162,5 @@ class Grouped(Negotiating):
         return self.now - member.last_heard >= sane.lease_of(member.their_open)
 
     def subscribes(self, link: Link, key: str) -> bool:
-        """Return whether a session wants what is published; the group does as long as somebody is in it."""
+        """Return whether a session wants what is published; the group does as long as a member is in it."""
         return bool(self.members) if link.name == MULTICAST else super().subscribes(link, key)

@@ -112,7 +112,9 @@ class MemoryWorld:
         self._note(Event(self.now, name, side, Happened.BYTES, data))
         if name in self.in_group:
             group = self.in_group[name]
-            self.take(self.node.scouted(name, data) if group == SCOUTING else self.node.heard(name, data, self.now))
+            self.take(
+                self.node.on_scouting(name, data) if group == SCOUTING else self.node.on_datagram(name, data, self.now)
+            )
         elif name in self._waiting:
             self._waiting[name].append(data)
         elif name in self._served:

@@ -136,9 +136,9 @@ class Server:
                 datagram, (host, port) = group.hears.recvfrom(READ)
                 origin, now = f"{group.name} {host}:{port}", time.monotonic()
                 if group.name == SCOUTING:
-                    self.do(self.node.scouted(origin, datagram))
+                    self.do(self.node.on_scouting(origin, datagram))
                 elif (host, port) != group.speaks.getsockname():
-                    self.do(self.node.heard(origin, datagram, now))
+                    self.do(self.node.on_datagram(origin, datagram, now))
 
     def serve(self, connect_to: Locator | None = None, until: Callable[[], bool] = lambda: False) -> None:
         """Serve until `goes_on` is false or `until` returns true. Raises OSError only for the listening socket."""

@@ -62,7 +62,7 @@ def a_join_suffices_to_be_told(scene: Scene) -> None:
     us = member(scene)
     heard_again(us)
     publisher.puts("k", b"1")
-    told(us, b"1", "a publication after a JOIN")
+    expect_in_group(us, b"1", "a publication after a JOIN")
     joins = len(joins_in(us.heard))
     us.wait_until(lambda: len(joins_in(us.heard)) > joins)  # the next one tells where the numbers stand
 
@@ -139,7 +139,7 @@ def batches_to_a_join_without_s_have_8192_bytes(scene: Scene) -> None:
     heard_again(us)
     payload = sane.payload(LARGE)
     publisher.puts("k", payload)
-    told(us, payload, "a publication of 24 KiB")
+    expect_in_group(us, payload, "a publication of 24 KiB")
     largest = max(len(seen.raw) for seen in us.heard if isinstance(seen.message, Fragment | Frame) and not seen.around)
     us.require(largest <= BATCH, expected=f"at most {BATCH} bytes", got="more", step="a publication of 24 KiB")
 
@@ -187,7 +187,7 @@ def a_silent_node_is_offline(scene: Scene) -> None:
     says(us, subscriber, b"3", sn=2)
     hears(subscriber, b"3", "a publication after a JOIN")
     values = [payload_of(one.message) for one in subscriber.now(Push)]
-    us.require(b"2" not in values, expected="silence", got="Push", step="a publication of who is offline")
+    us.require(b"2" not in values, expected="silence", got="Push", step="a publication of an offline node")
 
 
 @case("message-reference/join-sent-periodically", needs=("multicast",), profile=PROFILE)
@@ -222,8 +222,14 @@ def push_of(party: Party, payload: bytes) -> Push:
 
 
 def says(
-    us: Dialogue, party: Party, payload: bytes, *, sn: int = 0, priority: int = sane.DEFAULT_PRIORITY, reliable: bool = True
-) -> None:  # fmt: skip
+    us: Dialogue,
+    party: Party,
+    payload: bytes,
+    *,
+    sn: int = 0,
+    priority: int = sane.DEFAULT_PRIORITY,
+    reliable: bool = True,
+) -> None:
     """FRAME (PUSH to `k` of a party), with this number."""
     lane = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
     us.send(Frame(reliable=reliable, sn=sn, exts=Exts(lane), messages=(push_of(party, payload),)))
@@ -240,7 +246,7 @@ def hears(subscriber: Party, payload: bytes, step: str) -> None:
     subscriber.us.require(came, expected="Push", got=subscriber.us.text_of(None), step=step)
 
 
-def told(us: Dialogue, payload: bytes, step: str) -> None:
+def expect_in_group(us: Dialogue, payload: bytes, step: str) -> None:
     """The group is told a value. Deviates where it is not."""
     came = us.wait_until(
         lambda: any(isinstance(m := seen.message, Push) and payload_of(m) == payload for seen in us.heard)

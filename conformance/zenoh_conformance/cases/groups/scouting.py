@@ -1,4 +1,4 @@
-"""SCOUT to the group, HELLO to who asked (companions scout and hello)."""
+"""SCOUT to the group, HELLO to the node that asked (companions scout and hello)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def a_scout_for_its_role_is_answered_by_unicast(scene: Scene, *, others: int) ->
     us = asker(scene)
     role = asks(us, EVERYBODY).whatami
     asks(us, roles(int(role), others), step="a SCOUT for its role")
-    unanswered(us, listener, "a SCOUT for its role", "Hello by unicast", "Hello to the group")
+    require_no_hello(us, listener, "a SCOUT for its role", "Hello by unicast", "Hello to the group")
 
 
 @case(
@@ -64,10 +64,10 @@ def a_scout_of_an_unknown_version_is_not_answered(scene: Scene, *, version: int)
     """
     odd, us = asker(scene, "odd"), asker(scene)
     odd.send(Scout(version=version, what=EVERYBODY))
-    unanswered(us, odd, "a SCOUT of an unknown version", "silence", "Hello")
+    require_no_hello(us, odd, "a SCOUT of an unknown version", "silence", "Hello")
 
 
-def unanswered(us: Dialogue, listener: Dialogue, step: str, expected: str, got: str) -> None:
+def require_no_hello(us: Dialogue, listener: Dialogue, step: str, expected: str, got: str) -> None:
     """Deviate if a listener has heard HELLO; what the target said before it answered us is there now."""
     asks(us, EVERYBODY)
     listener.listen(0.0)
