@@ -69,7 +69,7 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class JoinedGroup:
     """A multicast group that the node is in."""
 
     name: str
@@ -95,7 +95,7 @@ class Server:
     def __init__(self, node: Reference) -> None:
         self.node = node
         self.peers: dict[str, Peer] = {}
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, JoinedGroup] = {}
         self.selector = selectors.DefaultSelector()
         self.count = 0
         self.goes_on = True
@@ -123,13 +123,13 @@ class Server:
     def join_groups(self, groups: Mapping[str, Locator]) -> None:
         """Join groups, by name. Raises CannotConnect where the machine has no multicast."""
         for name, group in groups.items():
-            heard = Group(name, group, hearing(group), speaking(group, NODE))
+            heard = JoinedGroup(name, group, hearing(group), speaking(group, NODE))
             self.groups[name] = heard
             self.selector.register(heard.hears, selectors.EVENT_READ, heard)
         if MULTICAST in groups:
             self.do(self.node.join_group(time.monotonic()))
 
-    def hear(self, group: Group) -> None:
+    def hear(self, group: JoinedGroup) -> None:
         """Pass what was said in a group to the node."""
         with suppress(BlockingIOError):
             while True:
@@ -150,7 +150,7 @@ class Server:
             for key, events in self.selector.select(self.pause()):
                 if key.data is None:
                     self.accept(key.fileobj)  # type: ignore[arg-type]
-                elif isinstance(key.data, Group):
+                elif isinstance(key.data, JoinedGroup):
                     self.hear(key.data)
                 else:
                     self.move(key.data, events)

@@ -22,7 +22,7 @@ def a_scout_for_everybody_is_answered(scene: Scene) -> None:
         us      SCOUT (router, peer, client), to the group
         target  HELLO
     """
-    asks(asker(scene), EVERYBODY)
+    asks(asker(scene), EVERYBODY, step="a SCOUT for everybody")
 
 
 @case(
