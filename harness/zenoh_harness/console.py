@@ -126,6 +126,8 @@ class Shell:
 
 def plain(text: str) -> str:
     """Return the text with control characters as escapes, since a target may have chosen it."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
 
 

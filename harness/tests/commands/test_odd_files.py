@@ -2,11 +2,9 @@
 
 import os
 import sys
-import time
 
 import pytest
 
-from zenoh_conformance.reading.codec import decode
 from zenoh_harness import cli
 
 COMMANDS = (
@@ -57,17 +55,11 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_run(tmp_path, mon
 
 
 @pytest.mark.parametrize("source", ["argument", "file", "standard input"])
-def test_what_takes_long_to_explain_is_not_printing(source, tmp_path, monkeypatch, capsys):
-    """Most of the time went into printing 12,000 lines one by one on a console that measures each."""
-    extensions = b"".join(bytes([0xA0 | i % 15 + 1, i % 128]) for i in range(4000))
-    message = b"\x84" + extensions + b"\x01"
-    text = message.hex()
+def test_a_long_message_is_explained_without_a_console_that_measures_each_line(source, tmp_path, monkeypatch, capsys):
+    text = (b"\x84" + b"".join(bytes([0xA0 | i % 15 + 1, i % 128]) for i in range(4000)) + b"\x01").hex()
     path = tmp_path / "long.hex"
     path.write_text(text)
     monkeypatch.setattr(sys, "stdin", path.open())
-    began = time.process_time()
-    decode(message)
-    read, began = time.process_time() - began, time.process_time()
+    monkeypatch.setattr("rich.console.Console.print", lambda *_args, **_options: pytest.fail("half a millisecond a line"))
     assert cli.invoke(["explain", {"argument": text, "file": str(path), "standard input": "-"}[source]]) == 0
-    assert time.process_time() - began < 18 * read
     assert len(capsys.readouterr().out.splitlines()) > 8000
