@@ -26,8 +26,6 @@ from zenoh_harness.reference import INVALID, Reference, Refused
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.variants.table import in_memory, spread
 
-pytestmark = pytest.mark.spread
-
 FEW, MOST = 3, 40
 """Values of each case that are tried; cases that are tried on one node."""
 
