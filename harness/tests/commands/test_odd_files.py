@@ -60,6 +60,8 @@ def test_a_long_message_is_explained_without_a_console_that_measures_each_line(s
     path = tmp_path / "long.hex"
     path.write_text(text)
     monkeypatch.setattr(sys, "stdin", path.open())
-    monkeypatch.setattr("rich.console.Console.print", lambda *_args, **_options: pytest.fail("half a millisecond a line"))
+    monkeypatch.setattr(
+        "rich.console.Console.print", lambda *_args, **_options: pytest.fail("half a millisecond a line")
+    )
     assert cli.invoke(["explain", {"argument": text, "file": str(path), "standard input": "-"}[source]]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 8000
