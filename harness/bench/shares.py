@@ -1,19 +1,22 @@
-"""Which faulty nodes the models alone find, the laws alone, the cases alone, and all of them together; in memory.
+"""Count which faulty nodes of an area the models alone find, with the runs and steps of a depth; in memory.
 
-    python harness/bench/shares.py [--seconds 5] [--seeds 3] [--jobs 2] [NAME...]      all faulty nodes unless named
-    python harness/bench/shares.py --of 'routing_*' --model querying --model declaring  of some files, by some models
+    python harness/bench/shares.py transport --sample 40 --seed 1      a seeded sample of the nodes of an area
+    python harness/bench/shares.py query --depth nightly --model querying NAME...
 
-A faulty node counts as found by the models when any of the seeds finds it, each model within so many seconds of the processor.
+An area's nodes are those whose first check is about its pages; those of other roles, and those that no model's profile reaches, count.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import random
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import partial
+from statistics import median
+from types import ModuleType
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import seed as seeded
@@ -23,115 +26,129 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.conversation import Side
-from zenoh_harness.faulty import all_faulty_nodes
-from zenoh_harness.faulty.table import reds
+from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
+from zenoh_harness.reference.exploring import models
 from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run.attempt.model_cases import EXAMPLES, STEPS
 
-STEPS = 8
-
-
-class TimeIsUp(Exception):  # noqa: N818 - no fault of anybody
-    """Ends a search."""
+AREAS = {
+    "handshake": (("establishment", "closing"), ("session-establishment", "close")),
+    "query": (("querying",), ("query", "reply")),
+    "transport": (("transporting",), ("batching", "fragmentation", "keep-alive")),
+}
+"""Area to its models and the pages of its requirements."""
 
 
 @dataclass
 class Found:
+    """What the models found on a faulty node."""
+
     name: str
-    models: int = 0
-    """Seeds that found it."""
-    laws: bool = False
-    cases: bool = False
     by: str = ""
-    """What the first seed that found it was told."""
+    """The model that was the first to find it."""
+    runs: int = 0
+    steps: int = 0
+    cause: str = ""
 
 
-def search(name: str, seed: int, seconds: float, only: tuple[str, ...] = ()) -> str | None:
-    """What the models of the faulty node's role (or those of `only`) find within the time; None when they find nothing."""
-    faulty_node, cases = all_faulty_nodes()[name], all_cases()
-    roles = {cases[check].role for check in faulty_node.caught_by if check in cases} or set(Side)
-    models = [
-        module for module in import_all("zenoh_conformance.models")
-        if hasattr(module, "machine") and getattr(module, "ROLE", Side.RESPONDER) in roles
-        and (not only or module.__name__.rpartition(".")[2] in only)
-    ]  # fmt: skip
-    profiles = {cases[check].profile for check in faulty_node.caught_by if check in cases}
-    models.sort(key=lambda module: getattr(module, "PROFILE", "default") not in profiles)
-    for module in models:
-        cause = explored(module, faulty_node.node, seed, seconds)
-        if cause is not None:
-            return cause
-    return None
+def page_of(node: FaultyNode) -> str:
+    """Return the page of the requirement of the first check that catches a faulty node."""
+    check = node.caught_by[0]
+    about: Any = all_cases()[check] if check in all_cases() else all_laws()[check]
+    return about.requirement.partition("/")[0]
 
 
-def explored(module, node, seed: int, seconds: float) -> str | None:
-    until = time.process_time() + seconds
-    profile = getattr(module, "PROFILE", "default")
+def is_of_role(node: FaultyNode, role: Side) -> bool:
+    """Return whether a case in that role, or a law, catches a faulty node."""
+    cases = [all_cases()[check] for check in node.caught_by if check in all_cases()]
+    return not cases or any(case.role is role for case in cases)
 
-    def stage():
-        if time.process_time() > until:
-            raise TimeIsUp
-        return MemoryScene(module.REQUIREMENT, node, role=getattr(module, "ROLE", Side.RESPONDER), profile=profile)
 
+def names_of(area: str) -> Iterator[str]:
+    """Yield the names of the faulty nodes of an area that listen and need no application."""
+    import_all("zenoh_conformance.laws")
+    for name, node in all_faulty_nodes().items():
+        listens = is_of_role(node, Side.RESPONDER) and not node.node.__module__.endswith(
+            (".initiator", ".applications")
+        )
+        if page_of(node) in AREAS[area][1] and listens:
+            yield name
+
+
+def counterexample(model: ModuleType, name: str, seed: int, runs: int) -> Found | None:
+    """Run a model on a faulty node; None if no run deviates."""
+    found = Found(name, by=model.__name__.rpartition(".")[2])
+
+    def stage() -> MemoryScene:
+        found.runs, found.steps = found.runs + 1, -1
+        role, profile = getattr(model, "ROLE", Side.RESPONDER), getattr(model, "PROFILE", "default")
+        return MemoryScene(model.REQUIREMENT, all_faulty_nodes()[name].node, role=role, profile=profile)
+
+    def check_invariants(self: Any, *arguments: Any, **more: Any) -> None:
+        found.steps += 1
+        super(machine, self).check_invariants(*arguments, **more)
+
+    made = model.machine(stage)
+    machine = type(made.__name__, (made,), {"check_invariants": check_invariants})
     how = settings(
-        max_examples=1_000_000, stateful_step_count=STEPS, phases=(Phase.generate,), deadline=None, database=None,
+        max_examples=runs, stateful_step_count=STEPS, phases=(Phase.generate,), deadline=None, database=None,
         print_blob=False, report_multiple_bugs=False, suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
     )  # fmt: skip
     try:
         with with_reporter(lambda _text: None):
-            run_state_machine_as_test(seeded(seed)(module.machine(stage)), settings=how)
+            run_state_machine_as_test(seeded(seed)(machine), settings=how)
     except Deviation as deviation:
-        return deviation.finding.cause
-    except (TimeIsUp, HypothesisException):
-        return None
+        found.cause = f"{deviation.finding.requirement}: {deviation.finding.cause}"
+        return found if deviation.finding.reached else None
+    except HypothesisException:
+        pass
     return None
 
 
-def one(name: str, seeds: int, seconds: float, only: tuple[str, ...] = ()) -> Found:
-    found, faulty_node = Found(name), all_faulty_nodes()[name]
-    for seed in range(seeds):
-        cause = search(name, seed, seconds, only)
-        if cause is not None:
-            found.models += 1
-            found.by = found.by or cause
-    if only:
-        return found
-    red = reds(faulty_node.node, whole=faulty_node.caught_by, more=faulty_node.values)
-    found.laws = any(check.startswith("law/") for check in red)
-    found.cases = any(not check.startswith("law/") for check in red)
-    return found
+def search(name: str, only: Collection[str], seed: int, examples: int) -> Found:
+    """Run the models on a faulty node until one of them finds something."""
+    for model in models():
+        if model.__name__.rpartition(".")[2] in only:
+            found = counterexample(model, name, seed, max(1, int(examples * getattr(model, "SHARE", 1))))
+            if found is not None:
+                return found
+    return Found(name)
+
+
+def report(results: Sequence[Found]) -> None:
+    """Print the share that was found, and how many steps the counterexamples have."""
+    hits = [each for each in results if each.by]
+    steps = sorted(each.steps for each in hits)
+    spread = f"; steps median {median(steps):g}, most {steps[-1]}" if steps else ""
+    print(f"{len(hits)} of {len(results)} faulty nodes noticed ({len(hits) / len(results):.0%}){spread}")
+    print("missed:", *(each.name for each in results if not each.by))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--seeds", type=int, default=3)
+    """Measure an area, or the faulty nodes that are named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("area", choices=AREAS)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--sample", type=int, help="so many of the nodes")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--depth", choices=EXAMPLES, default="full")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--of", default="*", metavar="GLOB", help="the files of faulty nodes")
-    parser.add_argument("--model", action="append", default=[], help="this model; cases and laws are left out")
+    parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()
-    names = options.names or [
-        name for name, node in all_faulty_nodes().items()
-        if fnmatchcase(node.node.__module__.rpartition(".")[2], options.of)
-    ]  # fmt: skip
-    search_one = partial(one, seeds=options.seeds, seconds=options.seconds, only=tuple(options.model))
-    every = []
+    names = options.names or sorted(names_of(options.area))
+    if options.sample and options.sample < len(names):
+        names = sorted(random.Random(options.seed).sample(names, options.sample))
+    only = tuple(options.model) or AREAS[options.area][0]
+    search_one = partial(search, only=only, seed=options.seed, examples=EXAMPLES[options.depth])
+    results = []
     with ProcessPoolExecutor(options.jobs) as pool:
         for each in pool.map(search_one, names):
-            every.append(each)
-            marks = ("laws" if each.laws else "", "cases" if each.cases else "")
-            print(
-                f"{each.name:44} models {each.models}/{options.seeds} {marks[0]:5} {marks[1]:6} {each.by[:70]}",
-                flush=True,
-            )
-    all_of_them = sum(bool(each.models or each.laws or each.cases) for each in every)
-    print(
-        f"{len(every)} faulty nodes: models {sum(bool(each.models) for each in every)}, laws {sum(e.laws for e in every)}, "
-        f"cases {sum(e.cases for e in every)}, all {all_of_them}; "
-        f"model runs that found {sum(e.models for e in every)} of {options.seeds * len(every)}"
-    )
+            results.append(each)
+            print(f"{each.name:60} {each.by:14} run {each.runs:3} steps {each.steps:2} {each.cause[:70]}", flush=True)
+    report(results)
 
 
 if __name__ == "__main__":

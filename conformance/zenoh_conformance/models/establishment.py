@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import cycle
+from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from zenoh_conformance.cases.establishing import answered_or_closed
+from zenoh_conformance.cases.establishment.circumstances import HANDSHAKE, REFUSED
+from zenoh_conformance.cases.establishment.varied import (
+    a_changed_cookie_is_refused_in_any_circumstances,
+    a_handshake_is_accepted_in_any_circumstances,
+)
+from zenoh_conformance.judging.variation import Variation
 from zenoh_conformance.messages import Frame, Push, Put
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
@@ -23,6 +30,7 @@ from zenoh_conformance.talking import Scene, Sendable
 from . import blame
 from .blame import PLAIN, Way
 from .living import STANDING, Living, which
+from .manners import Exchange, rows_of
 from .modelled import MOST_LINKS, OUT_OF_TURN, Known, Modelled, due, pick, unless_known
 from .strokes import ODD, STEPS, TRAFFIC, UNACCEPTABLE, invented, odd, ordered, ways
 
@@ -42,6 +50,13 @@ CONTROL = "establishment-sane/a-sane-handshake-is-accepted"
 """The check on which it rests; a model that does not say rests on the one that judges whether a session works."""
 BREAKS = OUT_OF_TURN
 """Laws that our own side breaks in it on purpose."""
+
+EXCHANGES: Final = (
+    Exchange(blame.LIVES, a_handshake_is_accepted_in_any_circumstances, HANDSHAKE),
+    Exchange("session-establishment/cookie-must-match", a_changed_cookie_is_refused_in_any_circumstances, REFUSED),
+)
+ALL: Final = tuple(dict.fromkeys((*HANDSHAKE, *REFUSED)))
+"""The dimensions of a handshake."""
 
 early = st.sampled_from((State.AWAIT_INIT, State.INIT_ACKED))
 byte = st.integers(0, 255)
@@ -71,6 +86,11 @@ class Establishment(Living):
             self.lives(link)
         else:
             self.legal_step(link, due(link.state), next(self.ways))
+
+    @rule(v=rows_of(ALL), which=st.sampled_from(EXCHANGES))
+    def shake_hands_in_circumstances(self, v: Variation, which: Exchange) -> None:
+        """A handshake in circumstances of all dimensions; with a changed cookie it is refused in each of them."""
+        which.run(self.scene, self.known, v)
 
     @rule(which=which, state=early, way=ways)
     def go_on_another_way(self, which: int, state: State, way: Way) -> None:

@@ -15,6 +15,7 @@ from zenoh_conformance.talking import Dialogue
 
 from . import blame
 from .blame import PLAIN, TO_SELF, Way
+from .manners import TIME_IS_FREE
 from .modelled import EARLY, MOST_LINKS, Linked, Modelled, due, unless_known
 from .strokes import STEPS, ordered, ways
 
@@ -25,8 +26,6 @@ STANDING = (State.AWAIT_INIT, State.INIT_ACKED, State.LIVE)
 """States in which something can be done."""
 TRIES = 20
 """How often a node tries to come back within one unit of patience."""
-TIME_IS_FREE = "time_is_free"
-"""The fact that waiting takes no time here: the clock is ours."""
 
 which = st.integers(0, MOST_LINKS - 1)
 

@@ -5,7 +5,9 @@ No model of its own.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 from hypothesis import strategies as st
 
@@ -21,14 +23,19 @@ from zenoh_conformance.cases.routing.circumstances import (
     TERMS,
     say,
 )
-from zenoh_conformance.judging.variation import Variation
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.variation import Dimensions, Variation
 from zenoh_conformance.messages import Push, Put, PutAttachment
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.reading.names import plain
-from zenoh_conformance.talking import Party
+from zenoh_conformance.talking import Dialogue, Party, Scene
 from zenoh_conformance.wire import Exts
 
+from .modelled import Known, is_known
+
+TIME_IS_FREE: Final = "time_is_free"
+"""The fact that waiting takes no time here: the clock is ours."""
 DRAWN: Final = (LANE, CHANNEL, EXPRESS, SIZE, PACKING, CARRIED)
 NOBODY: Final = "beside/packed"
 """A key that nobody declares, below our root."""
@@ -44,6 +51,61 @@ manners = st.builds(Variation, st.fixed_dictionaries({each.name: st.sampled_from
 """The circumstances of one message; the simplest ones are the defaults."""
 terms = st.sampled_from(tuple(FIELDS[str(each)] for each in TERMS.values))
 """What an InitSyn has otherwise."""
+
+
+def rows_of(dimensions: Dimensions) -> st.SearchStrategy[Variation]:
+    """Return a strategy of circumstances in all these dimensions."""
+    return st.builds(Variation, st.fixed_dictionaries({each.name: st.sampled_from(each.values) for each in dimensions}))
+
+
+def without_chance(v: Variation, dimensions: Dimensions) -> Variation:
+    """Return the circumstances without the values with which a busy node may fail and be right."""
+    return Variation({each.name: each.default if v[each] in each.chancy else v[each] for each in dimensions})
+
+
+class Passing:
+    """A scene whose dialogues are about one requirement, and are closed when the step that opened them is over."""
+
+    def __init__(self, scene: Scene, requirement: str) -> None:
+        self._scene, self.requirement = scene, requirement
+        self.opened: list[Dialogue] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scene, name)
+
+    def dialogue(self, *arguments: Any, **more: Any) -> Dialogue:
+        """Open a link."""
+        return self._noted(self._scene.dialogue(*arguments, **more))
+
+    def session(self, *arguments: Any, **more: Any) -> Dialogue:
+        """Open a session."""
+        return self._noted(self._scene.session(*arguments, **more))
+
+    def _noted(self, us: Dialogue) -> Dialogue:
+        us.requirement = self.requirement
+        self.opened.append(us)
+        return us
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What a varied case does, as a step of a model over fresh links."""
+
+    requirement: str
+    does: Callable[[Scene, Variation], None]
+    varies: Dimensions
+
+    def run(self, scene: Scene, known: Known, v: Variation) -> None:
+        """Run it in drawn circumstances; what is known, or was not reached, is passed over."""
+        calm, passing = scene.fact(TIME_IS_FREE, False), Passing(scene, self.requirement)
+        try:
+            self.does(cast(Scene, passing), v if calm else without_chance(v, self.varies))
+        except Deviation as found:
+            if found.finding.reached and not is_known(known, found.finding):
+                raise
+        finally:
+            for us in passing.opened:
+                us.wire.shut()
 
 
 def put_with_extras(payload: bytes, number: int) -> Put:

@@ -43,7 +43,9 @@ PLANTED = {
         "leaves-a-number-out-of-chains", "puts-a-frame-into-chains", "ends-chains-at-their-first-fragment",
         "marks-no-first-fragment-from-the-third-on", "numbers-fragments-by-themselves", "goes-back-in-numbers",
         "joins-what-is-left-of-a-chain", "takes-what-was-dropped", "takes-one-message-of-a-batch",
-        "takes-no-fragment-behind-a-frame", "puts-no-best-effort-together",
+        "takes-no-fragment-behind-a-frame", "puts-no-best-effort-together", "counts-on-in-32-bits",
+        "keeps-alive-in-each-half-of-its-lease", "cuts-the-numbers-of-fragments", "acts-on-half-a-batch",
+        "skips-what-is-mandatory-on-a-fragment", "reads-three-bits-of-an-id",
     ),
 }  # fmt: skip
 """Faults that each model was shown."""
@@ -60,6 +62,9 @@ that are imported, too, so that another order of tests may need more runs."""
 BREAKS_AS_WELL = {
     "fails-at-the-edge-of-its-numbers": {
         "session-establishment/initial-sn-in-range": "a session that begins with the last number dies with the second FRAME"
+    },
+    "numbers-fragments-by-themselves": {
+        "batching/sn-ahead-of-last": "its second message in fragments has the numbers of the first one"
     },
     "is-in-a-hurry": {
         "session-establishment/open-ack-answers-open-syn": "it gives up before OPEN, too",
