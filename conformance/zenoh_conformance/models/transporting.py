@@ -51,7 +51,7 @@ KEPT_ALIVE: Final = "keep-alive/something-every-quarter-lease"
 ALSO = (
     DELIVERED, LOST, "fragmentation/drop-discards", "fragmentation/fragments-consecutive",
     "fragmentation/no-message-between-fragments", "fragmentation/more-until-last", "fragmentation/first-marked",
-    "batching/sn-ahead-of-last", "message-reference/fragment-shares-frame-sn-space", "batching/sn-within-resolution",
+    "batching/sn-ahead-of-last", "message-reference/fragment-shares-frame-sn-space",
     KEPT_ALIVE, *dict(WRONG),
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
@@ -84,6 +84,8 @@ class Transporting(RuleBasedStateMachine):
         """What the subscriber has to get, by the channel in which it was said."""
         self.pieces_of: dict[bytes, int] = {}
         """In how many fragments a value was said."""
+        self.alone: set[bytes] = set()
+        """Values that were said in fragments with nothing else in their batches: one that is lost was not reassembled."""
         self.judged: set[bytes] = set()
         """Values that came and must not: each is judged once, and then passed over where it is known."""
         self.count = 0
@@ -129,11 +131,9 @@ class Transporting(RuleBasedStateMachine):
             for each in several
             for _ in range(each.times if each.size == 4 else min(each.times, 3))
         ]
-        batches = list(divide(self.publisher, whole))
-        for batch in batches:
+        for batch in divide(self.publisher, whole):
             self.publisher.us.send(*batch)
-        in_fragments = any(isinstance(unit, Fragment) for batch in batches for unit in batch)
-        self.all_came(REQUIREMENT if in_fragments and all(len(batch) == 1 for batch in batches) else DELIVERED)
+        self.all_came(DELIVERED)
 
     @has_room
     @rule(one=channels, other=channels, count=st.integers(2, 5))
@@ -248,6 +248,7 @@ class Transporting(RuleBasedStateMachine):
         value = self.value(channel, drawn.size)
         if drawn.pieces > 1:
             self.pieces_of[value] = drawn.pieces
+            self.alone |= set() if drawn.behind else {value}
         return drawn, channel, value
 
     def channel_of(self, at: int) -> Channel:
@@ -286,8 +287,8 @@ class Transporting(RuleBasedStateMachine):
         with self.publisher.us.about(blame.LIVES):
             self.publisher.settles("the publisher's session")
         us = self.subscriber.us
-        with unless_known(us, self.known, requirement):
-            here = self.is_here() or (self.say_again() and self.is_here())
+        here = self.is_here() or (self.say_again() and self.is_here())
+        with unless_known(us, self.known, REQUIREMENT if not here and self.missing() <= self.alone else requirement):
             us.require(here, expected="Push", got="silence", step="what was said")
             order = self.came()
             for values in self.values.values():
@@ -295,18 +296,24 @@ class Transporting(RuleBasedStateMachine):
                 mine = [value for value in order if value in wanted]
                 us.require(mine == values, expected="each once, in order", got="another order", step="what was said")
 
+    def missing(self) -> set[bytes]:
+        """Values that have not come."""
+        return {value for values in self.values.values() for value in values} - set(self.came())
+
     def is_here(self) -> bool:
         """Whether each value comes."""
-        wanted = {value for values in self.values.values() for value in values}
-        return self.subscriber.awaits(lambda: wanted <= set(self.came()))
+        return self.subscriber.awaits(lambda: not self.missing())
 
     def say_again(self) -> bool:
         """Say what is missing of best effort once more, which a busy node may lose, in as many fragments; whether there was any."""
-        here = set(self.came())
+        missing = self.missing()
         lost = [
-            (channel, value) for channel, values in self.values.items() if not channel[0]
-            for value in values if value not in here
-        ]  # fmt: skip
+            (channel, value)
+            for channel, values in self.values.items()
+            if not channel[0]
+            for value in values
+            if value in missing
+        ]
         for channel, value in lost:
             self.values[channel].remove(value)
             self.values[channel].append(value)
