@@ -100,6 +100,19 @@ def test_a_plan_is_done_again_until_it_is_committed(tmp_path: Path) -> None:
     assert Checkpoint(tmp_path / "c").last() == {"newest": 7}
 
 
+@pytest.mark.needs("spark")
+def test_a_first_batch_that_spark_did_not_commit_is_read_again(tmp_path: Path) -> None:
+    from zenoh_reports.pipeline.sources.arriving import ArrivingReader
+
+    captured(tmp_path / "in")
+    reader = ArrivingReader(str(tmp_path / "in"), str(tmp_path / "c"), -1, True)
+    end = reader.latestOffset(reader.initialOffset(), None)
+    checkpoint = Checkpoint(tmp_path / "c")
+    checkpoint.commit(checkpoint.plans[0], {"newest": 7})
+
+    assert len(reader.partitions(reader.initialOffset(), end)) == 2
+
+
 def test_a_file_that_is_being_written_is_not_taken(tmp_path: Path) -> None:
     file = captured(tmp_path)
 

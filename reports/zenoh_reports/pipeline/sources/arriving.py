@@ -67,7 +67,7 @@ class ArrivingReader(DataSourceStreamReader):
         self._arrivals = Arrivals(Path(self.folder), self.settled)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        return {"plans": Checkpoint(Path(self.checkpoint)).committed, "newest": 0}
+        return {"plans": 0, "newest": 0}  # Spark asks again where it has committed no batch, though ours is committed
 
     def latestOffset(self, start: dict[str, Any], limit: object) -> dict[str, Any]:  # noqa: N802 - Spark's name
         checkpoint = Checkpoint(Path(self.checkpoint))
