@@ -145,7 +145,7 @@ MOST_WRITTEN = 120
 """Files that a report writes, about: the moment of a kill is one of them, and not a second, of which a slow machine has more."""
 
 
-def written(tables: Path) -> int:
+def files_written(tables: Path) -> int:
     """How many files there are, those that are being written among them."""
     return sum(1 for _ in tables.rglob("*"))
 
@@ -166,9 +166,9 @@ def test_killed_at_twenty_random_moments_the_tables_are_the_undisturbed_ones(
     command = [sys.executable, str(Path(__file__).parent / "report_job.py"), str(tmp_path / "tables")]
     around = {**os.environ, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
     for index in range(20):
-        moment = written(tmp_path / "tables") + random.randrange(MOST_WRITTEN)
+        moment = files_written(tmp_path / "tables") + random.randrange(MOST_WRITTEN)
         job = subprocess.Popen([*command, *files[: 2 + index // 3]], start_new_session=True, env=around)
-        while job.poll() is None and written(tmp_path / "tables") < moment:
+        while job.poll() is None and files_written(tmp_path / "tables") < moment:
             time.sleep(0.01)  # files tell nobody
         if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)

@@ -30,7 +30,7 @@ from zenoh_conformance.talking import Scene, Sendable
 from . import blame
 from .blame import PLAIN, Way
 from .living import STANDING, Living, which
-from .manners import Exchange, rows_of
+from .manners import VariedExchange, rows_of
 from .modelled import MOST_LINKS, OUT_OF_TURN, Known, Modelled, due, pick, unless_known
 from .strokes import ODD, STEPS, TRAFFIC, UNACCEPTABLE, invented, odd, ordered, ways
 
@@ -52,8 +52,10 @@ BREAKS = OUT_OF_TURN
 """Laws that our own side breaks in it on purpose."""
 
 EXCHANGES: Final = (
-    Exchange(blame.LIVES, a_handshake_is_accepted_in_any_circumstances, HANDSHAKE),
-    Exchange("session-establishment/cookie-must-match", a_changed_cookie_is_refused_in_any_circumstances, REFUSED),
+    VariedExchange(blame.LIVES, a_handshake_is_accepted_in_any_circumstances, HANDSHAKE),
+    VariedExchange(
+        "session-establishment/cookie-must-match", a_changed_cookie_is_refused_in_any_circumstances, REFUSED
+    ),
 )
 ALL: Final = tuple(dict.fromkeys((*HANDSHAKE, *REFUSED)))
 """The dimensions of a handshake."""
@@ -88,7 +90,7 @@ class Establishment(Living):
             self.legal_step(link, due(link.state), next(self.ways))
 
     @rule(v=rows_of(ALL), which=st.sampled_from(EXCHANGES))
-    def shake_hands_in_circumstances(self, v: Variation, which: Exchange) -> None:
+    def shake_hands_in_circumstances(self, v: Variation, which: VariedExchange) -> None:
         """A handshake in circumstances of all dimensions; with a changed cookie it is refused in each of them."""
         which.run(self.scene, self.known, v)
 

@@ -89,7 +89,7 @@ class Passing:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class VariedExchange:
     """What a varied case does, as a step of a model over fresh links."""
 
     requirement: str

@@ -25,7 +25,7 @@ from zenoh_harness.targets.lookup import open_checked
 
 from . import small, walks
 from .acts import Input
-from .findings import inputs_of, recover_ledger, symptom_of, unfinished
+from .findings import inputs_of, recover_ledger, symptom_of, unfinished_findings
 from .mutate import mutate
 from .seeds import Corpus
 from .triage import ORACLE, Minimiser, disclosure, id_of, row_of
@@ -186,7 +186,7 @@ class LiveWorker:
         with lock_ledger(self.folder / "ledger.lock"):
             ledger = recover_ledger(self.folder)
         self._known = set(ledger)
-        for row in unfinished(self.folder, ledger) if self.number == 0 else ():
+        for row in unfinished_findings(self.folder, ledger) if self.number == 0 else ():
             self.outcome.findings[row.id] = row
             self._pending.append((symptom_of(row), inputs_of(row)[0]))
 

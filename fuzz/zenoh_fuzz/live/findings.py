@@ -73,7 +73,7 @@ def recover_ledger(folder: Path) -> dict[str, FindingRow]:
     return ledger
 
 
-def unfinished(folder: Path, ledger: Mapping[str, FindingRow]) -> Iterator[FindingRow]:
+def unfinished_findings(folder: Path, ledger: Mapping[str, FindingRow]) -> Iterator[FindingRow]:
     """Yield the findings of a ledger that were confirmed and not minimised, in full; those under embargo from the user's folder."""
     for name, listed in ledger.items():
         place = (embargo.folder() / "fuzz" if listed.embargo else folder) / campaigns.FINDINGS / name

@@ -255,7 +255,7 @@ def _odd_values() -> Mapping[str, tuple[OddValue, ...]]:
     return {name: tuple(source()) for name, source in VALUES.items()}
 
 
-class Row(NamedTuple):
+class SpaceRow(NamedTuple):
     """What makes one input of a small space, with its group and its turn there."""
 
     group: str
@@ -267,19 +267,20 @@ BY_MESSAGE: Final = ("depths", "texts")
 """The spaces whose groups are those of a field in one kind of message: a text is read alike everywhere, and used otherwise."""
 
 
-def spaces(state: str) -> dict[str, list[Row]]:
+def spaces(state: str) -> dict[str, list[SpaceRow]]:
     """Return what makes the inputs of the small spaces in one state, by name; the pairs stand in the first one.
 
     A group has the values of one field, in whatever shape of a message it stands.
     """
     values = {
         f"{name} {state}": [
-            Row(_field(one.path, whole=name in BY_MESSAGE), one.turn, partial(_odd_input, state, one)) for one in odd
+            SpaceRow(_field(one.path, whole=name in BY_MESSAGE), one.turn, partial(_odd_input, state, one))
+            for one in odd
         ]
         for name, odd in _odd_values().items()
     }
     if state == STATES[0]:
-        values["pairs"] = [Row("", 0, partial(tuple, one)) for one in pairs()]
+        values["pairs"] = [SpaceRow("", 0, partial(tuple, one)) for one in pairs()]
     return values
 
 
@@ -294,7 +295,7 @@ def _odd_input(state: str, one: OddValue) -> Input:
     return in_state(state, one.batch())
 
 
-def _deal(rows: Sequence[Row], random: Random) -> Iterator[Callable[[], Input]]:
+def _deal(rows: Sequence[SpaceRow], random: Random) -> Iterator[Callable[[], Input]]:
     """Yield one of each group in turn, groups and members of one turn in an order drawn at random, so that each field comes early."""
     groups: dict[str, list[Callable[[], Input]]] = {}
     for row in sorted(random.sample(rows, len(rows)), key=lambda row: row.turn):

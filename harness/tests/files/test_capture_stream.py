@@ -97,13 +97,13 @@ def large(folder, frames, write, suffix):
     return path
 
 
-def audited(path):
+def audit_of(path):
     noted = []
     assert judge_file(path, laws=(), note=noted.append).audit.messages
     assert noted
 
 
-def explained(path):
+def explain_of(path):
     assert sum(1 for _ in explain._explain((str(path),), None))
 
 
@@ -115,7 +115,7 @@ def peak_of(read, path):
     return peak
 
 
-@pytest.mark.parametrize("read", [audited, explained])
+@pytest.mark.parametrize("read", [audit_of, explain_of])
 @pytest.mark.parametrize(
     ("write", "suffix"), [(capture_writer.write, ".pcapng"), (conversations.write, ".jsonl")], ids=["capture", "events"]
 )
