@@ -102,7 +102,7 @@ def judge_file(
 
 
 def _judge_conversation(path: Path, laws: Iterable[type[Law]] | None, note: Note) -> AuditedFile:
-    with conversations.opened(path) as (conversation, events):
+    with conversations.open_conversation(path) as (conversation, events):
         auditor = audits.Auditor(conversation.connections, laws)
         for number, event in enumerate(events, 1):
             auditor.feed(event)

@@ -76,13 +76,13 @@ class Passing:
 
     def dialogue(self, *arguments: Any, **more: Any) -> Dialogue:
         """Open a link."""
-        return self._noted(self._scene.dialogue(*arguments, **more))
+        return self._keep(self._scene.dialogue(*arguments, **more))
 
     def session(self, *arguments: Any, **more: Any) -> Dialogue:
         """Open a session."""
-        return self._noted(self._scene.session(*arguments, **more))
+        return self._keep(self._scene.session(*arguments, **more))
 
-    def _noted(self, us: Dialogue) -> Dialogue:
+    def _keep(self, us: Dialogue) -> Dialogue:
         us.requirement = self.requirement
         self.opened.append(us)
         return us

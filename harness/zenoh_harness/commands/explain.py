@@ -84,7 +84,7 @@ def _explain(source: tuple[str, ...], layer: Layer | None) -> Iterator[Explained
             if of_file is ContentType.CAPTURE:
                 yield from _explain_capture(Path(name))
             elif of_file is ContentType.CONVERSATION:
-                with conversations.opened(Path(name)) as (conversation, events):
+                with conversations.open_conversation(Path(name)) as (conversation, events):
                     yield from explain_conversation(conversation, events)
             else:
                 yield from _content(name, _read(name, odd=kind is ContentType.ODD), layer)

@@ -36,7 +36,7 @@ def cut_conversation(path: Path, outs: Mapping[str, Path]) -> None:
     The file is read once more, and one connection at a time is held in memory. Raises OSError, and FileFault if it is gone.
     """
     if outs:
-        with conversations.opened(path) as (whole, events):
+        with conversations.open_conversation(path) as (whole, events):
             _cut_events(whole, events, outs)
         for out in outs.values():
             capture_writer.write(conversations.read(out.with_suffix(".jsonl")), out)

@@ -113,13 +113,13 @@ class ConversationWriter:
 
 def read(path: Path) -> Conversation:
     """Read a conversation file. Raises FileFault with the line."""
-    with opened(path) as (conversation, events):
+    with open_conversation(path) as (conversation, events):
         conversation.events += events
     return conversation
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[Conversation, Iterator[Event]]]:
+def open_conversation(path: Path) -> Iterator[tuple[Conversation, Iterator[Event]]]:
     """Open a conversation file: the conversation without events, and its events as they are taken. Raises FileFault with the line."""
     try:
         with regular(path).open(encoding="utf-8") as source:

@@ -83,7 +83,7 @@ def _bytes_with(one: VectorInSession, changes: Mapping[str, bytes]) -> bytes:
 
 def _publication(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
     before = len(far.heard)
-    return {}, lambda: "it is passed on" if _heard(far, Push, before) else ""
+    return {}, lambda: "it is passed on" if _messages_to(far, Push, before) else ""
 
 
 def _query(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
@@ -91,7 +91,7 @@ def _query(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
     with suppress(Deviation):
         far.fence()
     before = len(far.heard)
-    return {}, lambda: "it is passed on" if _heard(far, Request, before) else ""
+    return {}, lambda: "it is passed on" if _messages_to(far, Request, before) else ""
 
 
 def _declaration(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
@@ -99,12 +99,12 @@ def _declaration(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
     before, mark = len(far.heard), b"zconform refused"
 
     def effect() -> str:
-        if any(isinstance(declare.body, DToken) for declare in _heard(far, Declare, before)):
+        if any(isinstance(declare.body, DToken) for declare in _messages_to(far, Declare, before)):
             return "its token is told"
         far.publish(KEY, mark)
         far.fence()
         near.fence()
-        came = any(getattr(push.body, "payload", b"") == mark for push in _heard(near, Push))
+        came = any(getattr(push.body, "payload", b"") == mark for push in _messages_to(near, Push))
         return "a publication comes to its subscriber" if came else ""
 
     return {}, effect
@@ -114,7 +114,7 @@ def _interest(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
     far.declare(DToken(id=far.new_id(), key=plain(KEY)))
 
     def effect() -> str:
-        answers = (declare.interest_id for declare in _heard(near, Declare))
+        answers = (declare.interest_id for declare in _messages_to(near, Declare))
         return "it is answered" if any(number is not None and number < OUR_IDS for number in answers) else ""
 
     return {}, effect
@@ -126,12 +126,12 @@ def _answer(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
         return {}, lambda: ""
 
     def effect() -> str:
-        return "it is passed on" if any(answer.id == number for answer in _heard(far, Response)) else ""
+        return "it is passed on" if any(answer.id == number for answer in _messages_to(far, Response)) else ""
 
     return {"response.id": vle.encode(came.id)}, effect
 
 
-def _heard(us: Dialogue, kind: type[Any], since: int = 0) -> list[Any]:
+def _messages_to(us: Dialogue, kind: type[Any], since: int = 0) -> list[Any]:
     return [seen.message for seen in us.heard[since:] if isinstance(seen.message, kind)]
 
 
