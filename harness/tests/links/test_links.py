@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 
 import pytest
 
@@ -39,6 +40,24 @@ def test_bytes_go_both_ways_and_are_observed(pair):
         (Happened.BYTES, False, b"pong"),
     ]
     assert [event.time for event in seen] == sorted(event.time for event in seen)
+
+
+def test_what_we_send_is_of_the_moment_before_it_went_out(pair):
+    """Who has received it may end the session by our silence from there on, also where we run late."""
+    ours, _, seen = pair
+    went = []
+
+    class Slow:
+        def __getattr__(self, name):
+            return getattr(sock, name)
+
+        def send(self, data):
+            went.append(time.monotonic())
+            return sock.send(data)
+
+    sock, ours._sock = ours._sock, Slow()
+    ours.send(b"ping", soon())
+    assert seen[-1].time <= went[0]
 
 
 def test_silence_is_none(pair):

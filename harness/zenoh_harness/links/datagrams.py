@@ -56,6 +56,7 @@ class DatagramLink(StreamLink):
     def send(self, data: bytes, deadline: Deadline) -> int:
         """Send one datagram. Raises CannotGoOn for one that is larger than the link carries."""
         while self._writable():
+            began = time.monotonic()
             try:
                 self._sock.send(data)
             except BlockingIOError:
@@ -67,7 +68,7 @@ class DatagramLink(StreamLink):
                 larger = f"a datagram of {len(data)} bytes does not pass {self.locator}"
                 raise CannotGoOn(larger, step="send", seen=str(why), hint="is the batch above the link's MTU?") from why
             else:
-                self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, data))
+                self._tell(LinkEvent(began, True, Happened.BYTES, data))
                 return len(data)
         return 0
 

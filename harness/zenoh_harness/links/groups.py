@@ -92,8 +92,9 @@ class GroupLink(DatagramLink):
 
     def send(self, data: bytes, deadline: Deadline) -> int:
         """Say one datagram to the group."""
+        began = time.monotonic()
         self._sock.sendto(data, (self.locator.host, self.locator.port))
-        self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, data))
+        self._tell(LinkEvent(began, True, Happened.BYTES, data))
         return len(data)
 
     def _read(self) -> bytes:

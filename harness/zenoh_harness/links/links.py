@@ -111,9 +111,13 @@ class StreamLink:
         return self._ended
 
     def send(self, data: bytes, deadline: Deadline) -> int:
-        """Send, and receive meanwhile, so that two full buffers never wait for each other."""
+        """Send, and receive meanwhile, so that two full buffers never wait for each other.
+
+        The time of an event is the one before the bytes went out: who receives them may run before we do again, and its lease with it.
+        """
         view, sent = memoryview(data), 0
         while sent < len(data) and self._writable():
+            began = time.monotonic()
             try:
                 count = self._sock.send(view[sent:])
             except BlockingIOError:
@@ -126,7 +130,7 @@ class StreamLink:
                 break
             else:
                 data_sent = bytes(view[sent : sent + count])
-                self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, data_sent, self.waited))
+                self._tell(LinkEvent(began, True, Happened.BYTES, data_sent, self.waited))
                 sent += count
         return sent
 
