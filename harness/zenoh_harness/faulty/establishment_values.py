@@ -59,6 +59,12 @@ fault(
     caught_by="establishment-fields/a-lease-of-any-length-is-answered-or-closed",
 )
 fault(
+    "hangs-on-a-lease-of-zero",
+    "Does not answer an OpenSyn with a lease of zero.",
+    on_message=lambda base, seen: base() if not OpenSyn.matches(seen.message) or seen.message.lease else None,
+    caught_by="establishment-fields/a-lease-of-any-length-is-answered-or-closed",
+)
+fault(
     "hangs-on-what-follows",
     "Does not answer a handshake batch with several messages.",
     _feed=lambda base, link, event: (

@@ -190,7 +190,7 @@ fault(
         if messages == (KeepAlive(),) and not link.terms.lowlatency
         else base()
     ),
-    caught_by=("law/frames-are-not-empty", "settled-terms/a-stated-lease-is-kept"),
+    caught_by=("law/frames-are-not-empty", "settled-terms/an-idle-session-gets-keep-alives"),
 )
 fault(
     "is-kept-alive-by-nothing",

@@ -24,6 +24,8 @@ INITIATOR = Side.INITIATOR
 ROUND = 140
 """Answers that take a sender past the last number of 8 bits."""
 
+LITTLE = 0.5
+"""Seconds between our KEEP_ALIVEs in a session with a long lease."""
 LONGEST = 12.0
 """Seconds of a lease that is waited for."""
 
@@ -198,6 +200,36 @@ def its_stated_lease_is_kept(scene: Scene) -> None:
     calm(scene)
 
 
+@case("keep-alive/keep-alive-when-idle", control=a_stated_lease_is_kept, timed=True)
+def an_idle_session_gets_keep_alives(scene: Scene) -> None:
+    """
+    Nothing is asked of the target: what it says within a quarter of its lease, and half of one, is KEEP_ALIVE.
+
+        us      OpenSyn (lease 1 hour) .. OpenAck (its lease)
+        us      KEEP_ALIVE, now and then
+        target  KEEP_ALIVE; no empty FRAME
+    """
+    us = scene.dialogue()
+    ack = us.ask(us.init_syn(), expect=InitAck, step=f"{NOT_REACHED}: init")
+    theirs: Open = us.ask(us.open_syn(ack, lease=3600), expect=OpenAck, step=f"{NOT_REACHED}: open")
+    us.expect_live(step=f"{NOT_REACHED}: the lease")
+    said, patience = len(us.heard), patience_of(us, theirs)
+
+    until = us.wire.now() + patience
+    while us.wire.now() < until:
+        us.send(KeepAlive())
+        us.listen(LITTLE)
+    us.require(us.ended is None, expected="a session", got=us.text_of(None), step=f"{NOT_REACHED}: the lease")
+
+    messages = [seen.message for seen in us.heard[said:]]
+    kept = [each for each in messages if isinstance(each, KeepAlive)]
+    empty = [each for each in messages if isinstance(each, Frame) and not each.messages]
+    only_kept = bool(messages) and len(kept) + len(empty) == len(messages)
+    us.require(only_kept, expected="nothing but what keeps it alive", got="other words", step=f"{NOT_REACHED}: idle")
+    us.require(not empty, expected="KEEP_ALIVE", got="empty FRAMEs", step="the lease that it stated")
+    calm(scene)
+
+
 def goes_round(us: Dialogue) -> None:
     """Ask for work until the target's numbers have begun anew. Deviates where one is not the one that follows."""
     for _ in range(ROUND):
@@ -255,22 +287,27 @@ def keeps_its_lease(scene: Scene, us: Dialogue, theirs: Open) -> None:
     Twice, after some work each: who looks once a while whether he said something meanwhile, is silent for the longest then.
     Once where a run shall be quick.
     """
-    lease = theirs.lease * (1 if theirs.lease_in_seconds else 0.001)
+    patience = patience_of(us, theirs)
+    for _ in range(1 if scene.fact("quick") else 2):
+        us.expect_live(step=f"{NOT_REACHED}: the lease")
+        listens(us, patience, min(sane.lease_of(theirs) / 5, LITTLE))
+
+
+def patience_of(us: Dialogue, theirs: Open) -> float:
+    """Seconds after which silence is a fault of the lease that the target stated; not reached where they are too many."""
+    lease = sane.lease_of(theirs)
     us.require(
         lease <= LONGEST,
         expected="a lease that can be waited for",
         got="a longer one",
         step=f"{NOT_REACHED}: the lease",
     )
-    patience = 1.5 * lease / 4 + us.unit / 4
-    for _ in range(1 if scene.fact("quick") else 2):
-        us.expect_live(step=f"{NOT_REACHED}: the lease")
-        listens(us, patience, min(lease / 5, 0.5))
+    return 1.5 * lease / 4 + us.unit / 4
 
 
 def listens(us: Dialogue, patience: float, word: float) -> None:
     """Listen for that long, with a word of ours now and then. Deviates where nothing is said for all of it."""
-    last, said = us.wire.now(), len(us.heard)
+    last = us.wire.now()
     until = last + 1.05 * patience
     while us.wire.now() < until:
         us.send(KeepAlive())
@@ -281,6 +318,3 @@ def listens(us: Dialogue, patience: float, word: float) -> None:
         us.require(
             heard, expected="something in each quarter of its lease", got="silence", step="the lease that it stated"
         )
-    with us.about("keep-alive/keep-alive-when-idle"):
-        empty = all(isinstance(seen.message, Frame) for seen in us.heard[said:])
-        us.require(not empty, expected="KEEP_ALIVE", got="empty FRAMEs", step="the lease that it stated")
