@@ -110,9 +110,14 @@ def compiled(mutant: Mutant) -> Callable[[], AbstractContextManager[None]]:
     entries = [change for change in mutant.changes if isinstance(change, Entry)]
     codes += [(change.function, change.other) for change in mutant.changes if isinstance(change, Code)]
 
+    caches = [one for function, _ in codes for one in _caches_beside(function)]
+
     @contextmanager
     def plant() -> Iterator[None]:
         with ExitStack() as stack:
+            for cache in caches:
+                cache.cache_clear()
+                stack.callback(cache.cache_clear)
             for function, other in codes:
                 stack.enter_context(_code(function, other))
             for entry in entries:
@@ -120,6 +125,12 @@ def compiled(mutant: Mutant) -> Callable[[], AbstractContextManager[None]]:
             yield
 
     return plant
+
+
+def _caches_beside(function: Callable[..., Any]) -> list[Any]:
+    """What the module of a function remembers: answers given with a fault are not those without it."""
+    beside = cast(FunctionType, function).__globals__.values()
+    return [one for one in beside if hasattr(one, "cache_clear") and one.__module__ == function.__module__]
 
 
 @contextmanager
