@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable, Iterator
@@ -23,7 +22,7 @@ from zenoh_conformance.wire import Segment
 from zenoh_fuzz import inputs
 from zenoh_fuzz.campaign.effect import mann_whitney, superiority
 from zenoh_fuzz.campaign.record import store_finding
-from zenoh_fuzz.live import commands, seeds, small, walks
+from zenoh_fuzz.live import seeds, small, walks
 from zenoh_fuzz.live.acts import Act, Input, is_lawful, runs_of, trace_batch
 from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin, oddities
 from zenoh_fuzz.live.input_scripts import Numbers, input_of, script_of
@@ -42,7 +41,7 @@ from zenoh_fuzz.live.triage import (
 from zenoh_fuzz.live.trial import Symptom, Trial
 from zenoh_fuzz.mutators.edits import DoesNotFitError
 from zenoh_harness.commands.replay import load, perform
-from zenoh_harness.errors import CannotConnect, CannotGoOn
+from zenoh_harness.errors import CannotConnect
 from zenoh_harness.files import scripts
 from zenoh_harness.files.campaigns import read_ledger
 from zenoh_harness.targets.lookup import open_checked
@@ -389,39 +388,6 @@ def test_one_panic_is_one_finding() -> None:
     assert len({signature_of(one) for one in found}) == 1
 
 
-def test_a_campaign_keeps_what_it_found_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A campaign finds a node that falls silent, writes manifest, ledger and finding, and resumes where it stopped."""
-    monkeypatch.setattr("zenoh_fuzz.live.triage.MOST", 6)
-    monkeypatch.setattr("zenoh_fuzz.live.planted.COUNT", 100)  # within the first batches
-    order = LiveOrder(target=f"{HERE}:count_1", folder=tmp_path, seconds=60, cpu=True, inputs=200, until_found=1)
-    folder = begin(order, {"planted": ""})
-    outcome = LiveWorker(order).run()
-
-    ((name, row),) = outcome.findings.items()
-    assert row.standing == "minimised"  # of the messages that this node needs, the batch has a part only
-    assert (folder / "findings" / name / "finding.json").exists()
-    assert name in (folder / "ledger.json").read_text()
-    before = json.loads((folder / "state-0.json").read_text())
-    again = LiveWorker(
-        LiveOrder(
-            target=f"{HERE}:sane_0", folder=tmp_path, seconds=60, cpu=True, inputs=before["inputs"] + 16, resume=True
-        )
-    )
-    again.run()
-    assert json.loads((folder / "state-0.json").read_text())["tried"] > before["tried"]
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", [*FAULTY, *ZOMBIES])
-def test_a_campaign_finds_a_planted_node(name: str, tmp_path: Path) -> None:
-    """A campaign that knows nothing of the node finds it within 120 CPU seconds, and confirms it."""
-    order = LiveOrder(target=f"{HERE}:{name}", folder=tmp_path, seconds=120, cpu=True, until_found=1)
-    begin(order, {"planted": ""})
-    (row,) = LiveWorker(order).run().findings.values()
-
-    assert row.standing == "minimised"
-
-
 def test_triggers_differ() -> None:
     """The generated triggers are different, and three or four messages long; every effect has a zombie."""
     triggers = [trigger_of(number) for number in range(10)]
@@ -446,20 +412,19 @@ def test_the_time_of_a_target_that_ended_still_counts(monkeypatch):
     assert trial.cpu_seconds() == 3.5
 
 
-def test_a_worker_resumes_with_what_it_put_off(tmp_path: Path) -> None:
-    """Inputs of the small spaces that were put off before an interruption are tried after it."""
-    order = LiveOrder(target=f"{HERE}:sane_0", folder=tmp_path, seconds=60, cpu=True, seed=3)
-    begin(order, {"planted": ""})
-    first = LiveWorker(order)
-    of_spaces = [make() for _, make in islice(small.in_turns(order.seed), 6)]
-    first._is_spared = lambda made: made in (of_spaces[1], of_spaces[4])  # type: ignore[method-assign]
-    list(first._draw())
-    first._keep()
-    again = LiveWorker(replace(order, resume=True))
+@pytest.mark.parametrize(("late", "missing"), [(0, ""), (1, "no new session")])
+def test_a_session_that_comes_at_the_second_try_is_no_finding(late: int, missing: str) -> None:
+    """A link is tried again before it is said that it gets no session; a target that connects is waited for elsewhere."""
 
-    assert [made for _, made in again._later] == [of_spaces[1], of_spaces[4]]
-    first.trial.stop()
-    again.trial.stop()
+    def session(_link: str) -> None:
+        if late:
+            raise CannotConnect("late", step="link")
+
+    ours = SimpleNamespace(connects=False, session=session)
+    trial = Trial(SimpleNamespace())
+
+    assert trial._without_session(ours, ["a"]) == missing
+    assert trial._without_session(SimpleNamespace(connects=True), ["a"]) == ""
 
 
 def test_what_a_kill_left_over_is_taken_up(tmp_path: Path) -> None:
@@ -481,28 +446,3 @@ def test_what_a_kill_left_over_is_taken_up(tmp_path: Path) -> None:
     assert [(symptom.about, sent(made)) for symptom, made in worker._pending] == [
         ("confirmed", sent([trigger_acts(0)]))
     ]
-
-
-def test_a_worker_that_fails_fails_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of several workers one that ends with an error is told, and is not taken for one that found nothing."""
-    worker = SimpleNamespace(name="worker 1", exitcode=1, start=lambda: None, join=lambda: None, terminate=lambda: None)
-    made = SimpleNamespace(Process=lambda **_facts: worker)
-    monkeypatch.setattr(commands.multiprocessing, "get_context", lambda _method: made)
-
-    with pytest.raises(CannotGoOn, match="2 of 2 workers failed"):
-        commands._work(LiveOrder(target="reference", folder=tmp_path, seconds=1, jobs=2))
-
-
-@pytest.mark.parametrize(("late", "missing"), [(0, ""), (1, "no new session")])
-def test_a_session_that_comes_at_the_second_try_is_no_finding(late: int, missing: str) -> None:
-    """A link is tried again before it is said that it gets no session; a target that connects is waited for elsewhere."""
-
-    def session(_link: str) -> None:
-        if late:
-            raise CannotConnect("late", step="link")
-
-    ours = SimpleNamespace(connects=False, session=session)
-    trial = Trial(SimpleNamespace())
-
-    assert trial._without_session(ours, ["a"]) == missing
-    assert trial._without_session(SimpleNamespace(connects=True), ["a"]) == ""
