@@ -87,7 +87,6 @@ def _multicast() -> bool:
 
 
 PARTS: Mapping[str, MachinePart] = {
-    "multicast": MachinePart(present=_multicast, hint="multicast on the loopback interface"),
     "docker": MachinePart(
         present=_answers("docker", "version"), hint="Docker Engine, running, and the right to use it"
     ),
@@ -109,6 +108,7 @@ PARTS: Mapping[str, MachinePart] = {
     "cc": MachinePart(present=_program("cc", "gcc"), hint="a C compiler: the package gcc"),
     "grpc": MachinePart(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
     "tshark": MachinePart(present=_program("tshark"), hint="tshark: the package tshark"),
+    "multicast": MachinePart(present=_multicast, hint="multicast on the loopback interface"),
     "netns": MachinePart(present=_namespaces, hint="network namespaces: the package iproute2, and root"),
     "bash": MachinePart(present=_program("bash"), hint="bash: the package bash"),
     "linux": MachinePart(

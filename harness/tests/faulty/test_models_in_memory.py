@@ -66,7 +66,16 @@ BREAKS_AS_WELL = {
     "numbers-fragments-by-themselves": {
         "batching/sn-ahead-of-last": "its second message in fragments has the numbers of the first one"
     },
+    "answers-half-a-proposal": {
+        "session-establishment/session-live-after-open-ack": "a proposal in packets is answered too soon, and then comes no session"
+    },
+    "reads-three-bits-of-an-id": {
+        "push/put-delivers-value": "what stands in a message of no kind is delivered",
+        "push/qos-is-forwarded": "what stands in a message of no kind is delivered",
+    },
     "is-in-a-hurry": {
+        "session-establishment/session-live-after-open-ack": "it gives up what comes in packets, too",
+        "primitives/unknown-optional-no-error": "it gives up whatever comes late, also with an extension",
         "session-establishment/open-ack-answers-open-syn": "it gives up before OPEN, too",
         "session-establishment/refusal-is-close": "it gives up without CLOSE",
     },

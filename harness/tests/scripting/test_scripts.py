@@ -16,6 +16,7 @@ from zenoh_conformance.cases.case import all_cases, shown_all
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.reading.connection import Nature
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
 from zenoh_harness.faulty import all_faulty_nodes
@@ -183,6 +184,7 @@ def of_law(name, law):
     """The script of what a faulty node breaks a law by, and the case; responders in the default profile come first, who waits last."""
     node, named = all_faulty_nodes()[name].node, all_faulty_nodes()[name].caught_by
     cases = [case for case in all_cases().values() if runs_in_memory(case) and concerned(node, case)]
+    cases = [case for case in cases if not case.profile.startswith("multicast")]  # what is said to groups is no script
     cases.sort(
         key=lambda case: (case.timed, case.role is not Side.RESPONDER, case.profile != "default", case.id not in named)
     )
@@ -198,7 +200,12 @@ def of_law(name, law):
     raise AssertionError(f"no case shows that {name} breaks {law}")
 
 
-LAWS = [(name, check) for name in SEVERAL for check in all_faulty_nodes()[name].caught_by if check.startswith("law/")]
+LAWS = [
+    (name, check)
+    for name in SEVERAL
+    for check in all_faulty_nodes()[name].caught_by
+    if check in all_laws() and Nature.UNICAST in all_laws()[check].natures
+]
 
 
 NOT_BY_A_SCRIPT = {"stamps-nothing", "counts-no-publications", "initiator-keeps-its-lanes"}

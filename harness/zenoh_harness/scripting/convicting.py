@@ -24,7 +24,7 @@ from zenoh_harness.files.scripts import Script, parse, text
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.scripting.binder import Elsewhere, case_of
-from zenoh_harness.scripting.recorder import record
+from zenoh_harness.scripting.recorder import is_scriptable, record
 
 FEW = 2
 """Values of a case that are tried where only a law may be red."""
@@ -111,7 +111,7 @@ def _reds(node: FaultyNode) -> Iterator[_Red]:
     for case, parameters in _cases_to_try(node, wanted, missing):
         depth = "full" if case.id in node.caught_by else "quick"
         findings, scene = _findings_on(case, parameters, node.node, 0, depth)
-        if isinstance(scene, str):
+        if isinstance(scene, str) or not is_scriptable(scene.conversation):
             continue
         if findings and _takes(wanted, case.id) and _findings_on(case, parameters, node.node, 1, depth)[0]:
             requirement = findings[0].requirement or case.requirement

@@ -76,6 +76,12 @@ class _Link:
             self.sizes.setdefault(seen.sender, DEFAULT_BATCH if size is None else size)
 
 
+def is_scriptable(conversation: Conversation) -> bool:
+    """Whether a script can say it: each of its links was opened. What is said to a group goes over none."""
+    opened = {event.connection for event in conversation if event.kind is Happened.OPEN}
+    return opened >= {event.connection for event in conversation}
+
+
 def record(
     conversation: Conversation, *, header: dict[str, str] | None = None, finding: Finding | None = None
 ) -> Script:

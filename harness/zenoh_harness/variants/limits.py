@@ -231,6 +231,8 @@ row(
             "session-batch-effects/low-latency-batches-have-long-lengths*size=40000*",
             "session-sizes/a-batch-as-large-as-settled-is-taken",
             "application-terms/an-application-keeps-to-the-smaller-batch",
+            "multicast/batches-to-a-join-without-s-have-8192-bytes",
+            "multicast/fragments-in-the-group-are-put-together",
         ),
         "the message is larger than it takes",
     ),

@@ -223,7 +223,9 @@ row(
     permitted="keep-alive#expiry: the link is closed",
     unjudged=NO_REASON,
     on_time=lambda node, base, link: (
-        node.end(link) if link.live and node.now - link.last_heard >= node.lease_of(link) else base()
+        node.end(link)
+        if link.their_open and link.live and node.now - link.last_heard >= node.lease_of(link)
+        else base()
     ),
 )
 

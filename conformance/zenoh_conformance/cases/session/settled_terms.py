@@ -26,6 +26,7 @@ ROUND = 140
 
 LITTLE = 0.5
 """Seconds between our KEEP_ALIVEs in a session with a long lease."""
+
 LONGEST = 12.0
 """Seconds of a lease that is waited for."""
 
@@ -218,7 +219,7 @@ def an_idle_session_gets_keep_alives(scene: Scene) -> None:
     until = us.wire.now() + patience
     while us.wire.now() < until:
         us.send(KeepAlive())
-        us.listen(LITTLE)
+        us.listen(min(sane.lease_of(theirs) / 5, LITTLE))
     us.require(us.ended is None, expected="a session", got=us.text_of(None), step=f"{NOT_REACHED}: the lease")
 
     messages = [seen.message for seen in us.heard[said:]]

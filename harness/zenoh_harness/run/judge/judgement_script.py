@@ -15,7 +15,7 @@ from zenoh_harness.run.attempt.attempt import AttemptOutcome, Conditions, attemp
 from zenoh_harness.run.node.lifecycle import Lifecycle, Unhealthy
 from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.scripting.binder import case_of
-from zenoh_harness.scripting.recorder import record
+from zenoh_harness.scripting.recorder import is_scriptable, record
 
 TRIES: Final = 3
 """How many scripts of one case are tried: each takes a target, and they are much alike."""
@@ -48,7 +48,11 @@ class Convicted:
 
         The target that it is tried on is the one at hand, and is replaced when it ended.
         """
-        if not outcome.conversation.events or item.case.id.startswith("scripts/"):
+        if (
+            item.case.id.startswith("scripts/")
+            or not outcome.conversation.events
+            or not is_scriptable(outcome.conversation)
+        ):
             return ""
         self.tried[item.case.id] += 1
         if self.tried[item.case.id] > TRIES:

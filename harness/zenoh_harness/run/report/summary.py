@@ -274,7 +274,10 @@ def _rows(fault: TargetFault, folder: Path) -> Iterator[tuple[str, str]]:
     yield from places_rows(fault)
     yield "log", fault.said
     yield "script", str(one.details.get("script") or "")
-    yield "evidence", f"{folder / one.evidence} (and .script, for zconform replay)" if one.evidence else ""
+    also = (
+        "" if one.key.profile.startswith("multicast") else " (and .script, for zconform replay)"
+    )  # a group has no script
+    yield "evidence", f"{folder / one.evidence}{also}" if one.evidence else ""
     yield "repeat", one.repeat
 
 

@@ -24,6 +24,7 @@ from zenoh_harness.run.judge.judgement_script import script_of
 from zenoh_harness.run.store import embargo
 from zenoh_harness.run.store.journal import Journal
 from zenoh_harness.run.write.resume import EarlierRun, as_fallen
+from zenoh_harness.scripting.recorder import is_scriptable
 
 BEYOND: Final = "not in the revisions that are required"
 """The reason of what is excused because nobody asks for it yet."""
@@ -162,7 +163,7 @@ class Register:
         place = embargo.keep(judgement, self._options.data_folder) if judgement.embargo else self._options.out
         shows = evidence.with_embargo_mark(shows) if judgement.embargo else shows
         relative = evidence.save(shows, place, self._name(judgement.key))
-        if conversation is not None:
+        if conversation is not None and is_scriptable(conversation):
             key = judgement.key
             script = script_of(
                 conversation,
