@@ -98,7 +98,7 @@ def test_every_requirement_without_a_verdict_says_why(make_run):
     assert all((cell.why is None) == (not cell.verdict.says_nothing) for cell in cells.values())
     assert cells["query/request-id"].why is Why.NOT_OFFERED
     found = fold.silence(cells)
-    assert {Why.VECTORS, Why.UNCOVERED, Why.EXCUSED} <= set(found)
+    assert {Why.VECTORS, Why.EXCUSED} <= set(found)
     excused = {ident for ident, each in requirements().items() if each.unobservable}
     assert set(found[Why.EXCUSED]) == excused
 
@@ -119,6 +119,13 @@ def test_every_requirement_without_a_verdict_says_why(make_run):
 def test_a_requirement_of_another_role_is_not_called_not_run(binds, roles, due):
     one = Requirement(id="page/phrase", level=Level.MUST, binds=binds, ref=("page#section",), says="It does.")
     assert why_unjudged(one, [], roles) is due
+
+
+def test_a_requirement_that_owes_a_check_is_uncovered():
+    one = Requirement(
+        id="page/phrase", level=Level.MUST, binds="both", ref=("page#section",), says="It does.", owed="case"
+    )
+    assert why_unjudged(one, [], {"responder"}) is Why.UNCOVERED
 
 
 @pytest.mark.parametrize(
