@@ -27,7 +27,7 @@ from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import Part, Value
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.scripting.binder import Elsewhere, bytes_of_parts, case_of, is_here, judge_script, perform
-from zenoh_harness.scripting.recorder import record, with_reason_name
+from zenoh_harness.scripting.recorder import is_scriptable, record, with_reason_name
 from zenoh_harness.scripting.shipped import script_cases, shipped_scripts
 
 SAMPLE = """\
@@ -230,6 +230,16 @@ def breaks_it_again(name, law):
         judge_script(script, MemoryScene(script.requirement, all_faulty_nodes()[name].node, **where))
     with suppress(Elsewhere):
         judge_script(script, MemoryScene(script.requirement, **where))
+
+
+def test_what_is_said_to_a_group_is_no_script():
+    """A script opens each link before it says something on it; nobody opens a group."""
+    case = all_cases()["scouting/a-scout-for-everybody-is-answered"]
+    in_group, _ = run(case, case.parameters[0], all_faulty_nodes()["answers-no-scout"].node, case.role)
+    _, _, on_links, _ = failing(replayable()[0])
+
+    assert not is_scriptable(in_group.conversation)
+    assert is_scriptable(on_links.conversation)
 
 
 @pytest.mark.parametrize("name", replayable())
