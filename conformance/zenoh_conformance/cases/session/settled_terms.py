@@ -204,7 +204,7 @@ def its_stated_lease_is_kept(scene: Scene) -> None:
 @case("keep-alive/keep-alive-when-idle", control=a_stated_lease_is_kept, timed=True)
 def an_idle_session_gets_keep_alives(scene: Scene) -> None:
     """
-    Nothing is asked of the target: what it says within a quarter of its lease, and half of one, is KEEP_ALIVE.
+    Nothing is asked of the target: it sends KEEP_ALIVE within one and a half quarters of its lease.
 
         us      OpenSyn (lease 1 hour) .. OpenAck (its lease)
         us      KEEP_ALIVE, now and then
