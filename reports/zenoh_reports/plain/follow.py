@@ -72,9 +72,16 @@ class Checkpoint:
         """The batch of that number: the one that was planned, else a new one of what arrived; None for nothing."""
         return self.plans[number] if number < len(self.plans) else self._new(arrived())
 
-    def _new(self, arrived: Sequence[str]) -> BatchPlan | None:
+    def has_new(self, arrived: Sequence[str]) -> bool:
+        """Whether one of these files is in no plan."""
+        return bool(self._not_taken(arrived))
+
+    def _not_taken(self, arrived: Sequence[str]) -> dict[str, str]:
         new = {capture_id(path): path for path in arrived}
-        fresh = {id_: path for id_, path in new.items() if id_ not in self._taken}
+        return {id_: path for id_, path in new.items() if id_ not in self._taken}
+
+    def _new(self, arrived: Sequence[str]) -> BatchPlan | None:
+        fresh = self._not_taken(arrived)
         if not fresh:
             return None
         kinds = {path: kind_of(path) for path in fresh.values()}
