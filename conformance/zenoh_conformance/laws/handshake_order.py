@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Close, Fragment, Frame, Init, Open, sane
-from zenoh_conformance.reading.connection import Seen
-from zenoh_conformance.reading.conversation import Happened, Side
+from zenoh_conformance.reading.connection import Nature, Seen
+from zenoh_conformance.reading.conversation import Event, Happened, Side
 from zenoh_conformance.reading.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn, name_of
 from zenoh_conformance.wire import DecodeError
 
@@ -186,17 +186,26 @@ class RefusalIsClose(HandshakeLaw):
 
 @law("close/nothing-after-close")
 class NothingAfterClose(Law):
-    """After CLOSE its sender says nothing more on the link."""
+    """After CLOSE its sender says nothing more on the link; on multicast, where it may come back, nothing more in that datagram."""
+
+    natures = frozenset({Nature.UNICAST, Nature.MULTICAST})
 
     def __init__(self) -> None:
         super().__init__()
-        self.closed: set[Side] = set()
+        self.closed: dict[Side, Event] = {}
+        """The event with the CLOSE of each side."""
+        self.grouped = False
+        """The link is multicast: it has JOIN."""
+
+    def on_join(self, seen: Seen, join: object) -> None:
+        self.grouped = True
 
     def on_alone(self, seen: Seen, message: object) -> None:
-        if seen.sender in self.closed:
+        closed = self.closed.get(seen.sender)
+        if closed is not None and (closed is seen.event or not self.grouped):
             self.require(False, at=seen, expected="nothing after Close", got=name_of(message))
         elif isinstance(message, Close):
-            self.closed.add(seen.sender)
+            self.closed[seen.sender] = seen.event
             self.subject(seen)
 
 

@@ -9,7 +9,7 @@ from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Fragment, Frame, Hello, Join, Scout, sane
 from zenoh_conformance.messages.join import QoS
 from zenoh_conformance.reading.connection import Nature, Seen
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Event, Side
 from zenoh_conformance.reading.pieces import SN_MASK
 
 from .reserved import ReservedBits
@@ -20,12 +20,19 @@ IN_SCOUTING: Final = frozenset({Nature.SCOUTING})
 REORDERED: Final = 256
 """Numbers by which a datagram may be late: one overtakes another, and a JOIN may follow a FRAME that it does not count."""
 
+LOST: Final = 1 << 20
+FASTEST: Final = 1e7
+"""Messages that may be lost at once, and that a node sends in a second, at most: a number further on was never the next one."""
+
 PERIOD: Final = 60.0
 """Seconds for which a sender may say no JOIN, at least; known implementations say it every 2.5 seconds."""
 
 
 class _Whole(Law):
-    """What begins like a message, at the beginning of a datagram, is one to its end."""
+    """What begins like a message, at the beginning of a datagram, is one to its end, and one that its receivers need not reject.
+
+    They reject an unknown mandatory extension (primitives#extensions); the decoder does, too, except in scouting.
+    """
 
     mid = 0
     """The id of the message."""
@@ -44,6 +51,9 @@ class _Whole(Law):
             self.require(
                 seen.kind == self.kind, at=seen, path=self.kind, why=f"what begins like {self.kind.upper()} is none"
             )
+            for unknown in seen.diagnostics:
+                mandatory = unknown.kind == "unknown-extension" and unknown.why.endswith("mandatory")
+                self.require(not mandatory, at=seen, path=f"{self.kind}.{unknown.path}", why=unknown.why)
 
 
 @law("message-reference/join-field-order")
@@ -152,6 +162,7 @@ class JoinIsRepeated(Law):
 @law("join/numbers-go-on")
 class NumbersGoOnFromJoin(Law):
     """The number that JOIN tells for a channel, and those of the FRAMEs and FRAGMENTs there, never go back, and none is used twice.
+    Nor do they go further on than what can have been lost between them.
 
     A JOIN with another ZID, or after silence for the lease, is that of a node which has come back: it begins anew.
     """
@@ -162,13 +173,15 @@ class NumbersGoOnFromJoin(Law):
         super().__init__()
         self.next: dict[tuple[Side, bool, int], int] = {}
         """Each channel's next number, by sender, reliability and priority."""
+        self.told: dict[tuple[Side, bool, int], float] = {}
+        """When each channel's last number was told."""
         self.mask: dict[Side, int] = {}
         self.joined: dict[Side, Join] = {}
         """Each sender's last JOIN."""
         self.heard: dict[Side, float] = {}
         """When each sender said something last."""
-        self.used: dict[tuple[Side, bool, int], dict[int, int]] = {}
-        """Each channel's last numbers, and what had each: the network may bring one datagram twice."""
+        self.used: dict[tuple[Side, bool, int], dict[int, tuple[int, Event]]] = {}
+        """Each channel's last numbers, and what had each, when: the network may bring one datagram twice."""
 
     def on_join(self, seen: Seen, join: Join) -> None:
         """Note the numbers of the lanes that the JOIN has: eight with QoS, else one."""
@@ -195,13 +208,14 @@ class NumbersGoOnFromJoin(Law):
 
     on_fragment = on_frame
 
-    def _judge_use(self, seen: Seen, used: dict[int, int], number: int) -> None:
+    def _judge_use(self, seen: Seen, used: dict[int, tuple[int, Event]], number: int) -> None:
         """Judge that no other message had the number, and keep it among the last ones."""
-        told = crc32(seen.raw)
-        again = used.setdefault(number, told)
-        self.require(
-            again == told, at=seen, path=f"{seen.kind}.sn", expected="a number of its own", got="one of another"
-        )
+        told = (crc32(seen.raw), seen.event)
+        before = used.get(number)
+        if before is None:
+            used[number] = told
+        fresh = before is None or (before[0] == told[0] and before[1] is not told[1])
+        self.require(fresh, at=seen, path=f"{seen.kind}.sn", expected="a number of its own", got="one of another")
         if len(used) > REORDERED:
             del used[next(iter(used))]
 
@@ -210,9 +224,12 @@ class NumbersGoOnFromJoin(Law):
         mask, last = self.mask[seen.sender], self.next.get(channel)
         if last is not None:
             self.subject(seen)
-            holds = number <= mask and (number - last + REORDERED) & mask <= (mask >> 1) + REORDERED
+            on = (number - last + REORDERED) & mask
+            holds = number <= mask and on <= (mask >> 1) + REORDERED
             self.require(holds, at=seen, path=path, expected="a number after the last one", got="one before it")
-        self.next[channel] = number & mask
+            near = not holds or on <= LOST + FASTEST * max(0.0, seen.time - self.told[channel])
+            self.require(near, at=seen, path=path, expected="the number after the last one", got="one far after it")
+        self.next[channel], self.told[channel] = number & mask, seen.time
 
 
 def seconds_of_lease(join: Join) -> float:

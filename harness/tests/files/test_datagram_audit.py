@@ -14,11 +14,12 @@ import pytest
 
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.law import all_laws
-from zenoh_conformance.messages import Hello, sane
+from zenoh_conformance.messages import Close, Hello, Scout, sane
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.codec import decode, encode, segments
 from zenoh_conformance.reading.connection import Decoders, Nature
 from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.wire import NO_EXTS
 from zenoh_harness.files import captures
 
 FOLDER = Path(__file__).parent / "captures"
@@ -46,8 +47,13 @@ def test_stock_nodes_break_nothing_and_are_judged(recorded):
         "law/hello-flag-reserved",
         "law/hello-is-whole",
         "law/hello-packed-reserved",
+        "law/hello-version-current",
         "law/join-is-repeated",
         "law/join-is-whole",
+        "law/join-version-current",
+        "law/joins-agree",
+        "law/scout-version-current",
+        "law/what-is-scouted-decodes",
         "law/join-packed-reserved",
         "law/keys-follow-the-grammar",
         "law/numbers-fit-the-join",
@@ -112,6 +118,16 @@ def join_number(back):
     return changed
 
 
+def of_join(**fields):
+    """Change what a JOIN says of its sender."""
+    return lambda data: encode(replace(decode(data).message, **fields))
+
+
+def with_mandatory(data):
+    """An extension that no page has, mandatory, as the only one."""
+    return bytes([data[0] | 0x80]) + data[1:] + b"\x1d"
+
+
 def in_key(data):
     at = data.find(KEY)
     return data if at < 0 else data[: at + 4] + b"//" + data[at + 6 :]
@@ -153,6 +169,26 @@ CHANGES = {
         lambda data: len(data).to_bytes(2, "little") + data,
         "law/datagrams-have-no-prefix",
     ),
+    "frame: twice in its datagram": ("frame", lambda data: data + data, "law/numbers-go-on-from-join"),
+    "frame: a number far on": (
+        "frame",
+        number_of(lambda sn: (sn + 0x4000000) & 0x0FFFFFFF),
+        "law/numbers-go-on-from-join",
+    ),
+    "join: another version": ("join", of_join(version=8), "law/join-version-current"),
+    "join: another role": ("join", of_join(whatami=WhatAmI.CLIENT), "law/joins-agree"),
+    "join: another ZenohID": ("join", of_join(zid=ZenohID(b"fer")), "law/joins-agree"),
+    "join: another lease": ("join", of_join(lease=11), "law/joins-agree"),
+    "join: another unit of the lease": ("join", of_join(lease_in_seconds=False), "law/joins-agree"),
+    "join: another size": ("join", of_join(resolution=0x0A, batch_size=4096), "law/joins-agree"),
+    "join: another patch": ("join", lambda data: data[:-1] + b"\x02", "law/joins-agree"),
+    "close: twice in its datagram": ("close", lambda data: data + data, "law/nothing-after-close"),
+    "scout: another version": ("scout", flip(1, 0x02), "law/scout-version-current"),
+    "scout: another id": ("scout", flip(0, 0x08), "law/what-is-scouted-decodes"),
+    "scout: an unknown mandatory extension": ("scout", with_mandatory, "law/scout-is-whole"),
+    "hello: another version": ("hello", flip(1, 0x02), "law/hello-version-current"),
+    "hello: another id": ("hello", flip(0, 0x08), "law/what-is-scouted-decodes"),
+    "hello: an unknown mandatory extension": ("hello", with_mandatory, "law/hello-is-whole"),
     "scout: bit 5": ("scout", flip(0, 0x20), "law/scout-flags-reserved"),
     "scout: bit 6": ("scout", flip(0, 0x40), "law/scout-flags-reserved"),
     "scout: cut": ("scout", cut(1), "law/scout-is-whole"),
@@ -227,6 +263,46 @@ def test_who_stops_saying_join_is_noticed(recorded):
     assert broken(Conversation(recorded.connections, [first, late])) == {"law/join-is-repeated"}
     soon = replace(late, time=later - 2)
     assert broken(Conversation(recorded.connections, [first, soon])) == set()
+
+
+COMES_BACK = {"lease": {"lease": 11}, "role": {"whatami": WhatAmI.CLIENT}, "zid": {"zid": ZenohID(b"fer")}}
+
+
+@pytest.mark.parametrize("other", COMES_BACK.values(), ids=COMES_BACK)
+def test_who_comes_back_may_say_something_else_of_itself(recorded, other):
+    """After CLOSE, after its lease, or with numbers from elsewhere; and with another ZenohID where all numbers are one constant."""
+    first = recorded.events[places(recorded, "join")[0]]
+    last = decode(first.data).message
+    plain = replace(last, exts=NO_EXTS, next_sn_reliable=7, next_sn_best_effort=7)
+    close = encode(Close(reason=0))
+    away = join_number(0x4000000)(encode(replace(last, **other)))
+    for said in (
+        [(0, encode(last)), (1, close), (2, encode(replace(last, **other)))],
+        [(0, encode(last)), (11, encode(replace(last, **other)))],
+        [(0, encode(last)), (1, away)],
+        [(0, encode(plain)), (1, encode(replace(plain, zid=ZenohID(b"fer"), lease=11)))],
+    ):
+        events = [replace(first, time=first.time + at, data=data) for at, data in said]
+        assert "law/joins-agree" not in broken(Conversation(recorded.connections, events))
+
+
+def test_what_is_no_message_is_noticed_outside_sessions_only():
+    """In answer to SCOUT, and to a group; not what may be a batch with compression, nor what goes elsewhere."""
+    asks, answer, other = (
+        "10.0.0.1:9 > 224.0.0.224:7446 udp",
+        "10.0.0.2:8 > 10.0.0.1:9 udp",
+        "10.0.0.2:8 > 10.0.0.3:9 udp",
+    )
+    known = {name: Connection(name, "udp", Framing.DATAGRAM, begins=Begins.MIDDLE) for name in (asks, answer, other)}
+    scout = Event(0.0, asks, Side.INITIATOR, Happened.BYTES, encode(Scout(what=7)))
+    for name, data, law in (
+        (asks, b"\x0b\x09", {"law/what-is-scouted-decodes"}),
+        (answer, b"\x0b\x09", {"law/what-is-scouted-decodes"}),
+        (answer, b"\x01\x09", set()),
+        (other, b"\x0b\x09", set()),
+    ):
+        said = Event(1.0, name, Side.INITIATOR, Happened.BYTES, data)
+        assert broken(Conversation(known, [scout, said])) == law
 
 
 def test_a_node_that_comes_back_begins_anew(recorded):

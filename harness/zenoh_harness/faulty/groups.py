@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from zenoh_conformance.messages import Fragment, Hello, Init, Join, Open, sane
@@ -107,6 +108,9 @@ BYTES: dict[str, tuple[type[Any], Callable[[bytes], bytes], tuple[str, ...]]] = 
     "hello-flag-reserved": (Hello, _setting(0, 0x40), ()),
     "hello-is-whole": (Hello, lambda data: data[:-2], ("scouting/*",)),
     "datagrams-have-no-prefix": (Hello, lambda data: len(data).to_bytes(2, "little") + data, ("scouting/*",)),
+    "hello-version-current": (Hello, _setting(1, 0x80), ()),
+    "what-is-scouted-decodes": (Hello, _setting(0, 0x08), ("scouting/*",)),
+    "join-version-current": (Join, _setting(1, 0x80), ()),
     "join-packed-reserved": (Join, _setting(2, 0x0C), ()),
     "join-is-whole": (Join, lambda data: data[:-1], ("multicast/*", "law/what-is-said-decodes")),
 }
@@ -184,6 +188,13 @@ fault(
     "Waits for ten leases of a silent node.",
     is_offline=lambda node, member: node.now - member.last_heard >= 10 * sane.lease_of(member.their_open),
     caught_by=OFFLINE,
+)
+fault(
+    "says-another-lease-each-time",
+    "Says a longer lease in each JOIN.",
+    join=lambda node, base: replace(base(), lease=base().lease + next(node.said)),
+    state={"said": count},
+    caught_by="law/joins-agree",
 )
 fault(
     "keeps-who-is-silent-out",

@@ -53,6 +53,7 @@ def a_scout_for_its_role_is_answered_by_unicast(scene: Scene, *, others: int) ->
     profile=PROFILE,
     control=a_scout_for_its_role_is_answered_by_unicast,
     parameters=grid(version=(0, 8, 10, 255)),
+    breaks=("law/scout-version-current",),
 )
 def a_scout_of_an_unknown_version_is_not_answered(scene: Scene, *, version: int) -> None:
     """
