@@ -18,6 +18,7 @@ from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import python_with
 from zenoh_harness.run.node import health
 from zenoh_harness.targets import target
+from zenoh_harness.targets.habits import Return, SessionEnd, TargetHabits
 from zenoh_harness.targets.reach import parse
 
 HERE = Path(__file__).parents[1]
@@ -219,3 +220,40 @@ def test_a_port_where_nobody_speaks_zenoh(monkeypatch):
 def test_an_address_has_the_profile_that_it_is_said_to_have():
     assert list(opened("tcp/127.0.0.1:1?profile=compression").profiles) == ["compression"]
     assert not opened("tcp/127.0.0.1:1").restartable
+
+
+SPEAKING = """
+import json, os, socket, sys
+link = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+for line in sys.stdin:
+    about = {"identity": {"name": "tired", "version": str(os.getpid())}, "capabilities": ["put"]}
+    print(json.dumps({"seq": json.loads(line)["seq"], "ok": True, **about}), flush=True)
+"""
+"""An initiator with an agent that connects once."""
+
+
+@pytest.fixture
+def tired():
+    words = shlex.join([sys.executable, "-I", "-S", "-c", SPEAKING])
+    with opened(f"exec:{words} {{host}} {{port}}?as=initiator&agent=stdio").start() as node:
+        node.habits = TargetHabits(again=True, returns={SessionEnd.FIN: Return(after=None, waited=1.0)})
+        yield node
+
+
+def test_an_application_is_started_again_with_its_node(tired):
+    first = tired.agent.identity
+    tired.link(soon()).close()
+    tired.link(soon()).close()
+    assert (tired.starts, tired.agent.knows("put")) == (2, True)
+    assert tired.agent.identity["version"] == str(tired.program.pid) != first["version"]
+
+
+def test_an_application_that_was_asked_for_something_is_not_started_again(tired):
+    """A new start forgets what it declared: the node would be charged with that."""
+    tired.link(soon()).close()
+    tired.agent.ask("put", key="k", payload="00")
+    with pytest.raises(CannotConnect):
+        tired.link(Deadline.after(0.1))
+    tired.agent.rest()
+    tired.link(soon()).close()
+    assert tired.starts == 2

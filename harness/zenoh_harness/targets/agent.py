@@ -93,25 +93,37 @@ class AgentClient:
 
     def __init__(self, stdin: IO[bytes], stdout: IO[bytes], name: str = "the agent", *, validate: bool = False) -> None:
         """`validate`: check every line of both sides against the schemas."""
-        self._lines = JsonLineReader(stdout, name)
         self._schemas = _schemas() if validate else {}
-        self._stdin = stdin
         self._name = name
-        self._seq = 0
-        self._events: deque[dict[str, Any]] = deque()
-        self._waiting = 0
-        """The cost of the events that wait."""
+        self._attach(stdin, stdout)
         self.identity: Mapping[str, Any] = {}
         """Its name, version and language, as it reported them."""
         self.zid: str | None = None
         """The ZenohID of its node as printed, if it reported it."""
         self.capabilities: frozenset[str] = frozenset()
         """The commands that it has."""
+        self.relied_on = False
+        """Whether it was asked to do something since `rest`: a new start of its program would forget it."""
+
+    def _attach(self, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+        self._stdin, self._lines, self._seq = stdin, JsonLineReader(stdout, self._name), 0
+        self._events: deque[dict[str, Any]] = deque()
+        self._waiting = 0
+        """The cost of the events that wait."""
 
     @classmethod
     def over(cls, program: Program, *, validate: bool = False) -> AgentClient:
         """Return a client of the agent on the standard input and output of a program."""
         return cls(program.stdin, program.stdout, validate=validate)
+
+    def move_to(self, program: Program, deadline: Deadline) -> None:
+        """Go on with a new start of its program, which introduces itself. Raises AgentError if it does not in time."""
+        self._attach(program.stdin, program.stdout)
+        self.introduction(deadline)
+
+    def rest(self) -> None:
+        """Note that nothing depends on what the application was asked so far: a case, or a look at the node, begins."""
+        self.relied_on = False
 
     def validate(self) -> None:
         """From now on check every line against the schemas."""
@@ -132,7 +144,7 @@ class AgentClient:
 
     def ask(self, command: str, **arguments: Any) -> Mapping[str, Any]:
         """Send a command and return its answer. Raises AgentError if it is refused, unknown, late or wrong."""
-        deadline = Deadline.after(PATIENCE)
+        deadline, self.relied_on = Deadline.after(PATIENCE), True
         answer = self._ask({"cmd": command, **arguments}, deadline)
         while answer.get("not_ready") is True and self._becomes_ready(deadline):
             answer = self._ask({"cmd": command, **arguments}, deadline)

@@ -182,6 +182,8 @@ class Stage:
     ) -> None:
         """`brief`: whether no answer is waited for long, because nothing rests on it; `silences`: what the target never says."""
         self._node, self._pause, self.brief = node, pause, brief
+        if node.agent is not None:
+            node.agent.rest()
         self.requirement, self._label, self._seed = requirement, label, seed
         self._facts = facts or Facts()
         self._habits = habits_of(node)

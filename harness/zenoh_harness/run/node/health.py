@@ -153,6 +153,8 @@ class _Check:
 
     def run(self) -> Health:
         began = time.monotonic()
+        if self.node.agent is not None:
+            self.node.agent.rest()
         # A latency is looked at only after all works. A node that was slow once, while sessions of an earlier case were let go,
         # is no finding: what counts is what stays slow (`lifecycle.py` looks again).
         verdict, cause = Verdict.PASS, ""

@@ -120,14 +120,24 @@ class CommandTarget(LaunchedTarget):
             listener=listener,
             agent=AgentClient.over(program) if self.with_agent else None,
         )
-        if not self.with_agent:
-            node.again = lambda: self._launch(profile, where, groups)
+        node.again = lambda: self._launch_again(node, where, groups)
         node.groups = groups
         with stop_on_error(node):
             self._read_introduction(node, deadline)
             node.wait_until_ready(deadline)
         node.started_in = time.monotonic() - began
         return add_tap(node, self.reach)
+
+    def _launch_again(self, node: LaunchedNode, where: Locator, groups: Mapping[str, Locator]) -> processes.Program:
+        """Start the command once more, and give the new program to the client of the node's agent."""
+        program = self._launch(node.profile, where, groups)
+        if node.agent is not None:
+            try:
+                node.agent.move_to(program, Deadline.after(READY))
+            except BaseException:
+                program.stop()
+                raise
+        return program
 
     def _launch(
         self, profile: Profile, locator: Locator, groups: Mapping[str, Locator] = NO_GROUPS

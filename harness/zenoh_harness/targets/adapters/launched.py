@@ -191,9 +191,10 @@ class LaunchedNode(NodeBase):
         return self.brief or self.habits.brief
 
     def start_again(self) -> bool:
-        """Replace its program by a new start, unless it crashed or reported a panic; return whether it did."""
+        """Replace its program by a new start, unless it crashed, reported a panic or does something for us; return whether it did."""
         vitals = self.vitals()
-        if self.again is None or not (vitals.in_order if vitals.ended else grave(vitals.signs) is None):
+        relied_on = self.agent is not None and self.agent.relied_on
+        if self.again is None or relied_on or not (vitals.in_order if vitals.ended else grave(vitals.signs) is None):
             return False
         self.last_end = str(vitals.ended) if vitals.ended else "ended by us"
         if vitals.running:
