@@ -1,16 +1,18 @@
 """Links over each protocol: the same bytes come and go; datagrams keep their borders, and TLS checks certificates."""
 
+import contextlib
 import datetime as dt
 import socket
 import threading
 
 import pytest
 
-from zenoh_conformance.reading.conversation import Happened
+from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.links.certificates import Authority
 from zenoh_harness.links.locators import LINKS, Locator
 from zenoh_harness.links.opening import LinkListener, connect
+from zenoh_harness.links.tap import Tap
 from zenoh_harness.links.timing import Deadline
 
 
@@ -109,6 +111,62 @@ def test_much_goes_through_tls_whole(tmp_path, authority):
             thread.start()
             assert read(theirs, 5 + len(big)) == b"first" + big
             thread.join()
+
+
+@pytest.fixture
+def tapped(tmp_path, authority):
+    """A tap that ends TLS on both sides, its far side, and what it records."""
+    at, trust = where("tls", tmp_path, authority)
+    with LinkListener.open(at) as behind:
+        recorded = []
+        to = Locator("tls", behind.locator.address, trust)
+        with Tap(Locator.of("tls", "127.0.0.1", 0, authority.listens()), to, recorded.append) as tap:
+            yield Locator("tls", tap.locator.address, trust), behind, recorded
+
+
+def test_a_tap_records_what_is_inside_tls(tapped):
+    at, behind, recorded = tapped
+    ours, theirs = both_ends(behind, at)
+    big = bytes(range(256)) * (1 << 10)
+    with ours, theirs:
+        thread = threading.Thread(target=ours.send, args=(big, soon()))
+        thread.start()
+        assert read(theirs, 5 + len(big)) == b"first" + big
+        thread.join()
+        theirs.send(b"back", soon())
+        assert read(ours, 4) == b"back"
+        ours.finish()
+        assert theirs.receive(soon()).ended
+    said = {side: b"".join(event.data for event in recorded if event.sender is side) for side in Side}
+    assert said == {Side.INITIATOR: b"first" + big, Side.RESPONDER: b"back"}
+    assert {event.kind for event in recorded} >= {Happened.OPEN, Happened.EOF}
+
+
+def test_a_tap_tells_that_there_is_no_tls_at_the_far_side(tmp_path, authority):
+    ended, over = [], threading.Event()
+
+    def note(passed):
+        ended.append(passed)
+        over.set()
+
+    with LinkListener.open(where("tls", tmp_path, authority)[0]) as behind:
+        (tmp_path / "other").mkdir()
+        to = Locator("tls", behind.locator.address, Authority(tmp_path / "other").trust)
+        with Tap(Locator.tcp("127.0.0.1", 0), to, lambda _event: None, on_end=note) as tap:
+            thread = threading.Thread(target=_accept_or_not, args=(behind,))
+            thread.start()
+            with connect(tap.locator, soon()) as ours:
+                ours.send(b"x", soon())
+                assert over.wait(10)
+            thread.join()
+    (passed,) = ended
+    assert not passed.reached
+    assert passed.how == "no TLS: CERTIFICATE_VERIFY_FAILED"
+
+
+def _accept_or_not(listener):
+    with contextlib.suppress(CannotConnect):
+        listener.accept(soon())
 
 
 def test_tls_sends_the_rest_of_a_record_first(tmp_path, authority):

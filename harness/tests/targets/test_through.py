@@ -130,6 +130,26 @@ def test_one_that_comes_to_us_is_changed_too(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("role", "rule", "only", "broken"),
+    [
+        (
+            "router&as=responder",
+            "set:open.initial_sn=7",
+            "establishment-sane/a-session-does-work",
+            "initial-sn-own-start",
+        ),
+        ("client", "set:init.version=8", "initiator-init-ack/a-refusal-is-taken", "init-version-current"),
+    ],
+)
+def test_a_node_is_changed_over_tls(tmp_path, role, rule, only, broken):
+    code, found = run(tmp_path / "r", f"reference?link=tls&role={role}&through={rule}", only)
+    assert code == 1
+    assert f"session-establishment/{broken}" in {
+        one.key.requirement for one in found.judgements if one.verdict is Verdict.FAIL
+    }
+
+
 def test_a_node_behind_a_tap_is_ended_with_it():
     with open_target(parse("reference?role=router&through=drop:close")).start() as node:
         with connect(node.locator, Deadline.after(5)) as link:

@@ -26,6 +26,7 @@ from zenoh_harness.profiles import DEFAULT, ON_THE_LINK
 from zenoh_harness.programs.ports import free_port
 from zenoh_harness.targets.adapters.launched import LaunchedNode
 from zenoh_harness.targets.agent import AgentClient
+from zenoh_harness.targets.endpoints import run_authority
 from zenoh_harness.targets.reach import KINDS, Reach, parse
 from zenoh_harness.targets.target import NodeInstance, NodeTarget, open_target
 
@@ -187,10 +188,16 @@ def _profile(target: NodeTarget) -> str:
 
 
 def _taking_over(node: NodeInstance, to: Locator, sink: Callable[[Event], None]) -> Tap:
-    """Replace the listener to which the node has connected by a tap; the node is disconnected and connects again."""
+    """Replace the listener to which the node has connected by a tap; the node is disconnected and connects again.
+
+    Over TLS it has another certificate of the same authority.
+    """
     assert isinstance(node, LaunchedNode), "only what we start connects to us"
     node.let_go()
-    return Tap(node.locator, to, sink)
+    listen = node.locator
+    if listen.protocol == "tls":
+        listen = Locator(listen.protocol, listen.address, run_authority().listens())
+    return Tap(listen, to, sink)
 
 
 def _listening_too(reach: Reach) -> Reach:

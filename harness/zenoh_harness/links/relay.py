@@ -8,6 +8,7 @@ import math
 import os
 import selectors
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Final
 from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness.links.changed import ChangedSide, DelayedBytes, DelayQueue
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.links.tls import TlsSocket
 
 CHUNK: Final = 1 << 16
 HELD: Final = 1 << 20
@@ -44,7 +46,7 @@ class Passed:
     first: Side | None = None
     """The side that ended the link; None while it is open, or when the tap ended it."""
     how: str = ""
-    """`eof`, `reset`, or why the far side could not be reached."""
+    """`eof`, `reset`, or why the far side could not be reached, or there is no TLS."""
 
     def __str__(self) -> str:
         sent = ", ".join(f"{side.value} {self.sent[side]} bytes" for side in Side)
@@ -73,6 +75,11 @@ class RelayEnd:
     """Whether it was sent the FIN of the other side."""
     interest: int = 0
     """The events that the selector waits for on its socket."""
+
+    @property
+    def shaken(self) -> bool:
+        """Whether bytes can be sent to it: over TLS not before the handshake, which goes on as bytes are received."""
+        return not isinstance(self.sock, TlsSocket) or self.sock.shaken
 
 
 class Relay:
@@ -158,6 +165,8 @@ class Relay:
             return
         self.awaited = None
         self._far.open = self.passed.reached = True
+        if isinstance(self._far.sock, TlsSocket):
+            self._far.sock.begin_handshake()
         self._flush(self._far)
 
     def _receive(self, end: RelayEnd) -> None:
@@ -168,9 +177,10 @@ class Relay:
             # between receiving and copying, another tap wrote its bytes into the buffer, and they went over the judged link.
             data = end.sock.recv(CHUNK)
         except BlockingIOError:
+            self._flush(end)  # what waited for the end of the handshake over TLS
             return
-        except OSError:
-            self._break(end, "reset")
+        except OSError as why:
+            self._on_broken(end, why)
             return
         if data:
             self._take(end, data)
@@ -182,6 +192,13 @@ class Relay:
             end.finished = True
             self._blame(end, "eof")
             self._finish(end)
+
+    def _on_broken(self, end: RelayEnd, why: OSError) -> None:
+        """End the link, which was reset, or whose TLS was refused."""
+        how = f"no TLS: {why.reason}" if isinstance(why, ssl.SSLError) else "reset"
+        if not self._far.shaken:
+            self.passed.reached = False
+        self._break(end, how)
 
     @property
     def due(self) -> float | None:
@@ -300,7 +317,7 @@ class Relay:
         # A side that does not read blocks the sender, as without a tap; without the bound the tap would hide that, and grow.
         if end.open and not end.finished and len(self._other(end).waiting) + self._held.size < HELD:
             interest |= selectors.EVENT_READ
-        if not end.open or end.waiting:
+        if not end.open or (end.waiting and end.shaken):
             interest |= selectors.EVENT_WRITE
         if interest == end.interest:
             return

@@ -3,7 +3,8 @@
     initiator  ---->  tap  ---->  responder        one thread, any number of links
                <----       <----
 
-Bytes are forwarded before they are recorded; a FIN is forwarded as a FIN, a reset as a reset. Two things differ from a link
+Bytes are forwarded before they are recorded; a FIN is forwarded as a FIN, a reset as a reset. TLS ends at the tap, on either side:
+its locators name the certificate that initiators accept, and the authority of the responder's (`tls.py`). Two things differ from a link
 without a tap: the tap accepts a link before the far side does, and an unreachable far side shows as a reset instead of a
 refused connection.
 """
@@ -32,8 +33,9 @@ from zenoh_harness.links.datagrams import DatagramDoor
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import listening, socket_address
 from zenoh_harness.links.relay import CHUNK, CONNECTING, Passed, Relay, RelayEnd
+from zenoh_harness.links.tls import TlsSocket, connecting_context, listening_context, name_to_verify
 
-PASSED_ON: Final = ("tcp", "udp", "unixsock-stream")
+PASSED_ON: Final = ("tcp", "udp", "tls", "unixsock-stream")
 """The protocols of links that the tap passes on."""
 
 Sink = Callable[[Event], None]
@@ -69,6 +71,9 @@ class Tap:
         self.conversation = Conversation(about={"to": str(to)})
         """The connections by name; its events go to the sink instead."""
         self._family, self._address = socket_address(to)
+        self._listens = listening_context(listen) if listen.protocol == "tls" else None
+        self._connects = connecting_context(to) if to.protocol == "tls" else None
+        """The TLS of each side; None without."""
         self._door, self.locator = listening(listen)
         self._datagrams = DatagramDoor(self._door) if listen.framing is Framing.DATAGRAM else None
         self._sink = sink
@@ -191,6 +196,7 @@ class Tap:
             near.close()
             far.close()
             return
+        near, far = self._secured(near, far)
         passed = Passed(next(self._names), _origin(address, self.locator))
         self.conversation.connections[passed.name] = Connection(
             passed.name, self.to.protocol, self.to.framing, initiator=passed.initiator, responder=str(self.to)
@@ -201,6 +207,14 @@ class Tap:
         self._relays.add(relay)
         relay.begin(self._address, first)
         self._settle(relay)
+
+    def _secured(self, near: socket.socket, far: socket.socket) -> tuple[socket.socket, socket.socket]:
+        """Return the two sockets, with TLS where the locator of their side has it."""
+        if self._listens is not None:
+            near = TlsSocket(near, self._listens, server_side=True)
+        if self._connects is not None:
+            far = TlsSocket(far, self._connects, server_side=False, name=name_to_verify(self.to))
+        return near, far
 
     def _cut(self) -> None:
         for relay in tuple(self._relays):
@@ -233,7 +247,7 @@ class Tap:
 
 
 def _check_protocol(locator: Locator) -> None:
-    """Raise UsageError for a protocol whose links the tap cannot pass on: it sees nothing inside TLS."""
+    """Raise UsageError for a protocol whose links the tap cannot pass on."""
     if locator.protocol not in PASSED_ON:
         hint = f"use {' or '.join(name + '/' for name in PASSED_ON)}"
         raise UsageError(f"links over {locator.protocol} are not supported by the tap", step="link", hint=hint)

@@ -36,7 +36,12 @@ class TlsSocket(socket.socket):
         """Encrypted bytes that wait for room in the kernel's buffer."""
         self._carried = b""
         """The bytes that `_unsent` ends with, before their encryption."""
-        self._shaken = self._over = False
+        self.shaken = self._over = False
+        """`shaken`: the TLS handshake is finished; bytes can be sent from then on."""
+
+    def begin_handshake(self) -> None:
+        """Say the first message of a client's handshake; `recv` goes on with it, and raises OSError for a refusal."""
+        self._advance()
 
     def shake_hands(self, deadline: Deadline) -> None:
         """Finish the TLS handshake. Raises OSError: ssl.SSLError for a refusal, TimeoutError after the deadline."""
@@ -49,12 +54,12 @@ class TlsSocket(socket.socket):
         """Do what the bytes so far permit of the handshake; return whether it is finished."""
         try:
             self._tls.do_handshake()
-            self._shaken = True
+            self.shaken = True
         except ssl.SSLWantReadError:
             pass
         finally:
             self._flush_if_possible()
-        return self._shaken
+        return self.shaken
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
         """The bytes that have arrived, b"" at the end. Raises BlockingIOError if there are none, OSError for broken TLS."""
@@ -62,7 +67,7 @@ class TlsSocket(socket.socket):
             return inside
         while not self._over:
             self._take(super().recv(size, flags))
-            if not self._shaken:
+            if not self.shaken:
                 self._advance()
             if inside := self._decrypt():
                 return inside
@@ -77,7 +82,7 @@ class TlsSocket(socket.socket):
 
     def _decrypt(self) -> bytes:
         inside = b""
-        while self._shaken and not self._over:
+        while self.shaken and not self._over:
             try:
                 piece = self._tls.read(CHUNK)
             except ssl.SSLWantReadError:
@@ -93,6 +98,8 @@ class TlsSocket(socket.socket):
 
     def send(self, data: Any, flags: int = 0, /) -> int:
         """Send one record; after a BlockingIOError call it again with the same data, as with OpenSSL."""
+        if not self.shaken:
+            raise BlockingIOError
         while True:
             piece = bytes(data[:RECORD])
             if not self._unsent:

@@ -15,7 +15,7 @@ from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import LinkListener
 from zenoh_harness.links.tap import Tap, change_of
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.targets.endpoints import endpoint_of
+from zenoh_harness.targets.endpoints import Endpoint, endpoint_of
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeBase
 
@@ -32,7 +32,7 @@ def add_tap(node: AnyNode, reach: Reach) -> AnyNode:
     """Return a ready node; later links to a responder go through a tap if its target string has rules."""
     rules = rules_of(reach)
     if rules and node.side is Side.RESPONDER:
-        node.go_through(_start_tap(rules, Side.RESPONDER, node.locator))
+        node.go_through(_start_tap(rules, Side.RESPONDER, node.locator, reach))
     return node
 
 
@@ -42,17 +42,17 @@ def listener_for(reach: Reach) -> LinkListener:
     endpoint = endpoint_of(reach)
     listener = LinkListener.open(endpoint.listen)
     listener.locator = endpoint.locator_at(listener.locator)
-    return TappedListener(listener, rules) if rules else listener
+    return TappedListener(listener, rules, reach) if rules else listener
 
 
 class TappedListener(LinkListener):
     """A listener behind a tap; its locator is the tap's."""
 
-    def __init__(self, behind: LinkListener, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, behind: LinkListener, rules: tuple[Rule, ...], reach: Reach) -> None:
         """Listen behind a tap; `behind` is our listener, closed with this one."""
         self._behind = behind
         try:
-            self._tap = _start_tap(rules, Side.INITIATOR, behind.locator)
+            self._tap = _start_tap(rules, Side.INITIATOR, behind.locator, reach)
         except CannotConnect:
             behind.close()
             raise
@@ -68,10 +68,12 @@ class TappedListener(LinkListener):
         self._behind.close()
 
 
-def _start_tap(rules: tuple[Rule, ...], side: Side, to: Locator) -> Tap:
-    """Start a tap; it records nothing itself."""
-    listen = Locator.of("udp" if to.framing is Framing.DATAGRAM else "tcp", "127.0.0.1", 0)
-    tap = Tap(listen, to, _ignore_event, change=change_of(rules, side, framing=to.framing))
+def _start_tap(rules: tuple[Rule, ...], side: Side, to: Locator, reach: Reach) -> Tap:
+    """Start a tap; it records nothing itself. Over TLS it has a certificate of its own."""
+    plain = Endpoint(Locator.of("udp" if to.framing is Framing.DATAGRAM else "tcp", "127.0.0.1", 0))
+    endpoint = endpoint_of(reach) if to.protocol == "tls" else plain
+    tap = Tap(endpoint.listen, to, _ignore_event, change=change_of(rules, side, framing=to.framing))
+    tap.locator = endpoint.locator_at(tap.locator)
     return tap.__enter__()
 
 
