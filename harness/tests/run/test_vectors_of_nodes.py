@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.messages import CloseReason
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.files.results import read
 from zenoh_harness.reference import Reference
@@ -18,8 +19,9 @@ from zenoh_harness.run.runner import RESULTS, parts_of, run_target
 from zenoh_harness.run.vectors import node_run, rows
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
-from zenoh_harness.run.vectors.effects import SURVIVOR
+from zenoh_harness.run.vectors.effects import SURVIVOR, answer_for_end
 from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.run.vectors.standing import standing
 from zenoh_harness.targets.reach import parse
 
 ROW = "push/put-payload"
@@ -123,3 +125,42 @@ def test_a_run_that_is_resumed_plays_what_it_would_have_played(tmp_path, monkeyp
         part.vectors._play(lifecycle, options, routes=True)
     assert len(part.vectors.rows) == 1
     assert chosen[0] == chosen[1]
+
+
+def refused(*ids):
+    """What a node is told to break that refuses these well-formed vectors and reads all others, by row."""
+    covers = {row for one in golden() if one.id in ids for row in one.covers}
+    wrong = VectorAnswer(Verdict.FAIL, "refused: link shut")
+    said = [(one, wrong if one.id in ids else VectorAnswer(Verdict.PASS)) for one in golden() if {*one.covers} & covers]
+    played = rows.Played.of(said, routes=True)
+    return {row: judged.breaks for row in covers if (judged := rows.judge_row(row, played)).verdict is Verdict.FAIL}
+
+
+NODE_ID = "message-reference/network-node-id-extension"
+"""The row that no other vector covers than the one with NodeId alone."""
+
+
+def test_an_extension_that_is_refused_alone_explains_all_that_contain_it():
+    """It is no fault of the row about chains, or about the place of a body."""
+    alone, *longer = "interest/ext-node-id-alone", "interest/ext-all", "push/ext-all", "request/ext-all"
+    assert {*refused(alone, *longer).values()} == {NODE_ID}
+    assert NODE_ID not in refused(*longer).values()
+    assert refused(*longer)["message-reference/body-is-innermost"] == "message-reference/body-is-innermost"
+
+
+@pytest.mark.parametrize(
+    ("reason", "vector", "breaks"),
+    [
+        (CloseReason.EXPIRED, "del/attachment-length-lies", "close/expired-lease-is-expired"),
+        (CloseReason.GENERIC, "del/attachment-length-lies", "close/malformed-is-invalid"),
+        (CloseReason.EXPIRED, "frame/ext-qos-as-enc-11", "close/expired-lease-is-expired"),
+        (CloseReason.INVALID, "del/attachment-length-lies", ""),
+    ],
+)
+def test_a_wrong_reason_breaks_what_is_said_of_reasons(reason, vector, breaks):
+    """The node refuses what it must: how it reads the field is right."""
+    [malformed] = [one for one in golden() if one.id == vector]
+    answer = answer_for_end(standing(malformed, Side.RESPONDER), f"Close({reason.name})", reason)
+    row = rows.judge_row(malformed.covers[0], rows.Played.of([(malformed, answer)], routes=True))
+    assert (answer.breaks, answer.verdict is Verdict.FAIL) == (breaks, bool(breaks))
+    assert row.breaks == breaks

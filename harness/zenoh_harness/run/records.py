@@ -265,7 +265,7 @@ class Records:
         first = str(red[0]) if isinstance(red, list) else "*"
         words = ["zconform", "vectors", "play", str(self._target.reach), first, *more]
         self._register.add(
-            self.key(requirement, check),
+            self.key(row.breaks or requirement, check),
             row.verdict,
             cause=row.cause,
             read=row.reading,

@@ -41,6 +41,8 @@ class VectorAnswer:
     """What stands beside the vector's bytes: see `beside`."""
     record: Conversation | None = field(default=None, compare=False)
     """The session with a node in which it was wrong."""
+    breaks: str = ""
+    """The requirement that is broken, where it is none that the vector covers."""
 
 
 def requests(vector: Vector, layers: frozenset[str]) -> Iterator[Request]:

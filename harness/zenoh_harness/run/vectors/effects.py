@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -41,6 +41,11 @@ SURVIVOR: Final = VectorAnswer(Verdict.NOT_OBSERVED, f"{SURVIVED}; nothing shows
 NOT_REFUSED: Final = VectorAnswer(Verdict.NOT_OBSERVED, f"{SURVIVED}; nothing shows whether it was dropped or read")
 
 
+MALFORMED: Final = "close/malformed-is-invalid"
+MEANS: Final[Mapping[int, str]] = {CloseReason.EXPIRED: "close/expired-lease-is-expired"}
+"""A reason that stands for one thing alone, and the requirement that says so. The vector was refused: how it is read is right."""
+
+
 def not_played(why: str) -> VectorAnswer:
     """The answer for a vector that was not sent."""
     return VectorAnswer(Verdict.NOT_OBSERVED, f"{NOT_PLAYED}: {why}")
@@ -74,7 +79,8 @@ def answer_for_end(one: VectorInSession, end: str, closed: int | None) -> Vector
         allowed = REASONS if is_unknown else (CloseReason.INVALID,)
         if closed not in allowed:
             expected = " or ".join(f"Close({reason_name(code)})" for code in allowed)
-            return answer_for_fault(one.vector, f"expected {expected}, got {end}")
+            wrong = answer_for_fault(one.vector, f"expected {expected}, got {end}")
+            return replace(wrong, breaks=MEANS.get(closed, "" if is_unknown else MALFORMED))
     return answer_for(one.vector, judge(one.vector, VectorOutcome(None, end)))
 
 

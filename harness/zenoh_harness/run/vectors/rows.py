@@ -7,9 +7,10 @@ A requirement is judged by vectors only where a planted misreading of its row is
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Final, Self
@@ -38,6 +39,8 @@ MOST: Final = {QUICK: 1, "full": 12}
 
 MOST_NAMED: Final = 16
 """The most red vectors that a judgement names."""
+
+_EXTENSION: Final = re.compile(r"\.exts\.(\w+)\.header$")
 
 NO_ROW: Final = ""
 """Stands in tables for a fault that no requirement names."""
@@ -121,6 +124,8 @@ class RowVerdict:
     details: Mapping[str, Any]
     record: Conversation | None = None
     """The session in which the vector that decides was taken wrongly."""
+    breaks: str = ""
+    """The requirement that is broken, where it is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,8 @@ class Played:
     """Requirement to the places of the answers whose vectors cover it."""
     places: Mapping[str, int] = field(default_factory=dict)
     """Id of a vector to the place of its answer."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """An extension that the node refused where it stood alone, and the requirement that breaks."""
 
     @property
     def kind(self) -> str:
@@ -156,7 +163,12 @@ class Played:
             for row in vector.covers:
                 covering.setdefault(row, []).append(place)
         places = {vector.id: place for place, (vector, _) in enumerate(answers)}
-        return cls(answers, routes, side, kinds, read, covering, places)
+        return cls(answers, routes, side, kinds, read, covering, places, _unread_extensions(answers, covering))
+
+    def explained(self, vector: Vector, answer: VectorAnswer) -> VectorAnswer:
+        """The answer; where the node refuses an extension in it also alone, with the requirement which that breaks."""
+        rows = [self.unread[name] for name in sorted(_extensions_of(vector)) if name in self.unread]
+        return replace(answer, breaks=rows[0]) if rows and _is_unread(vector, answer) else answer
 
     def about(self, requirement: str, noticing: Iterable[str]) -> list[tuple[Vector, VectorAnswer]]:
         """The answers about a requirement, in their order; `noticing`: ids of vectors by which a misreading of it shows."""
@@ -168,20 +180,45 @@ class Played:
         return answer is SURVIVOR and self.kinds.get(vector.id) in self.read
 
 
+def _extensions_of(vector: Vector) -> frozenset[str]:
+    """The names of the extensions in a vector."""
+    return frozenset(name for one in vector.segments for name in _EXTENSION.findall(one.path))
+
+
+def _is_unread(vector: Vector, answer: VectorAnswer) -> bool:
+    return vector.refuses is None and answer.verdict is Verdict.FAIL and answer.cause.startswith("refused")
+
+
+def _unread_extensions(answers: Answers, covering: Mapping[str, Sequence[int]]) -> dict[str, str]:
+    """The extensions that the node refused alone, each with the covered requirement that the fewest others passed, or cover."""
+
+    def contradicted(row: str) -> tuple[int, int, str]:
+        others = [answers[place][1].verdict for place in covering[row]]
+        return others.count(Verdict.PASS), len(others), row
+
+    refused = [(one, _extensions_of(one)) for one, each in answers if one.covers and _is_unread(one, each)]
+    return {
+        name: min(one.covers, key=contradicted) for one, names in reversed(refused) if len(names) == 1 for name in names
+    }
+
+
 def judge_row(requirement: str, played: Played) -> RowVerdict:
     """Fold the answers about a requirement into one."""
     noticing, surviving = (judged_on()[kind].get(requirement, ()) for kind in (played.kind, KINDS[played.side][-1]))
     about = played.about(requirement, noticing)
     counts = counts_of(each for _, each in about)
     red = [
-        (one, each) for one, each in about if each.verdict.is_wrong and (requirement in one.covers or not one.covers)
+        (one, played.explained(one, each))
+        for one, each in about
+        if each.verdict.is_wrong and (requirement in one.covers or not one.covers)
     ]
     if red:
-        vector, answer = max(red, key=lambda pair: pair[1].verdict.severity)
-        verdict = verdict_for(level_of(requirement)) if answer.verdict is Verdict.FAIL else answer.verdict
-        named = [one.id for one, _ in red[:MOST_NAMED]]
+        vector, answer = max(red, key=lambda pair: (pair[1].verdict.severity, pair[1].breaks in ("", requirement)))
+        breaks = answer.breaks or requirement
+        verdict = verdict_for(level_of(breaks)) if answer.verdict is Verdict.FAIL else answer.verdict
+        named = [one.id for one, each in red if each.breaks == answer.breaks][:MOST_NAMED]
         details = {**counts, "bytes": vector.data.hex(), "vectors": named}
-        return RowVerdict(verdict, answer.cause, answer.reading, details, answer.record)
+        return RowVerdict(verdict, answer.cause, answer.reading, details, answer.record, breaks)
     for one, each in about:
         is_shown = each.verdict is Verdict.PASS and one.id in noticing
         if is_shown or (one.id in surviving and played.is_read(one, each)):
