@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
