@@ -27,6 +27,9 @@ FASTEST: Final = 1e7
 PERIOD: Final = 60.0
 """Seconds for which a sender may say no JOIN, at least; known implementations say it every 2.5 seconds."""
 
+HEARD: Final = 10.0
+"""Seconds between two messages of a sender that was there all the time, at least."""
+
 
 class _Whole(Law):
     """What begins like a message, at the beginning of a datagram, is one to its end, and one that its receivers need not reject.
@@ -141,22 +144,33 @@ class HelloGoesToOthers(Law):
 
 @law("message-reference/join-sent-periodically")
 class JoinIsRepeated(Law):
-    """Who goes on speaking on multicast says JOIN again within a minute, or within twice its lease. No page states the period."""
+    """
+    Who goes on speaking on multicast says JOIN again within a minute, or within twice its lease. No page states the period.
+
+    Who was not heard for longer than its lease may have been away, as may the capture: the time begins anew.
+    """
 
     natures = ON_MULTICAST
 
     def __init__(self) -> None:
         super().__init__()
-        self.due: dict[Side, float] = {}
-        """Each sender's latest time of the next JOIN."""
+        self.since: dict[Side, float] = {}
+        """When each sender said JOIN, or was heard again."""
+        self.heard: dict[Side, float] = {}
+        self.lease: dict[Side, float] = {}
 
     def on_alone(self, seen: Seen, message: Any) -> None:
-        due = self.due.get(seen.sender)
-        if isinstance(message, Join):
-            self.due[seen.sender] = seen.time + max(PERIOD, 2 * seconds_of_lease(message))
-        if due is not None:
+        side = seen.sender
+        if side in self.since:
+            lease = self.lease[side]
+            if seen.time - self.heard[side] > max(lease, HEARD):
+                self.since[side] = seen.time
             self.subject(seen)
-            self.require(seen.time <= due, at=seen, path="join", expected="JOIN again", got="none for long")
+            holds = seen.time - self.since[side] <= max(PERIOD, 2 * lease)
+            self.require(holds, at=seen, path="join", expected="JOIN again", got="none for long")
+        if isinstance(message, Join):
+            self.since[side], self.lease[side] = seen.time, seconds_of_lease(message)
+        self.heard[side] = seen.time
 
 
 @law("join/numbers-go-on")
