@@ -44,8 +44,8 @@ class TargetFault:
     @property
     def rate(self) -> str:
         """How often it showed, as in `3 of 75`; of one that shows each time, in how many places."""
-        lost = next((one.details["lost"] for one in self.judgements if "lost" in one.details), None)
-        return f"{lost['times']} of {lost['of']}" if lost else ""
+        lost = [one.details["lost"] for one in self.judgements if "lost" in one.details]
+        return f"{sum(one['times'] for one in lost)} of {sum(one['of'] for one in lost)}" if lost else ""
 
     @cached_property
     def verdict(self) -> Verdict:

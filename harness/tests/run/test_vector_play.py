@@ -23,6 +23,7 @@ from zenoh_harness.run.store import embargo
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.run.vectors.rows import judge_fences
 from zenoh_harness.run.vectors.started import PlayedTo
 from zenoh_harness.variants import all_variants
 
@@ -225,3 +226,47 @@ def test_a_node_that_dies_after_the_last_fence_of_a_group_is_revived_and_the_res
     answers = Player(scene, routes=True, revive=revive, advance=advance).play(some, ())
     assert revived == [True]
     assert not any(answer.verdict.is_wrong or answer.cause.startswith("not played: the time") for _, answer in answers)
+
+
+class _LosesFences(Reference):
+    """Drops the first request in every fourth session, and goes on."""
+
+    sessions = dropped = 0
+
+    def on_live(self, link):
+        super().on_live(link)
+        _LosesFences.sessions += 1
+        self.drops = _LosesFences.sessions % 4 == 0
+
+    def on_request(self, link, request):
+        drops, self.drops = self.drops, False
+        _LosesFences.dropped += drops
+        if not drops:
+            super().on_request(link, request)
+
+
+class _NeverEnds(Reference):
+    """Answers no query at all."""
+
+    def on_request(self, link, request):
+        pass
+
+
+def lost_by(node, vectors):
+    player = Player(lambda number: nullcontext(MemoryScene("", node, seed=number)), routes=False)
+    answers = player.play(vectors, golden())
+    return player, [one.id for one, answer in answers if answer.verdict.is_red()]
+
+
+def test_a_fence_that_is_lost_among_vectors_is_told_as_lost():
+    """It is no fault of a vector, and no other session shows it."""
+    player, red = lost_by(_LosesFences, [one for one in CORE if one.refuses is None])
+    assert red == []
+    assert 1 < len(player.lost) <= _LosesFences.dropped  # some were no fences
+    [(requirement, row)] = judge_fences(player.lost, player.fences)
+    assert (requirement, row.verdict) == ("reply/final-always-comes", Verdict.FLAKY)
+    assert row.details["lost"] == {"times": len(player.lost), "of": player.fences}
+
+
+def test_a_node_that_loses_no_fence_or_each_is_not_told_to_lose_some():
+    assert lost_by(Reference, CORE)[0].lost == lost_by(_NeverEnds, CORE[:20])[0].lost == []

@@ -28,8 +28,10 @@ from zenoh_harness.run.vectors.play import Player
 from zenoh_harness.run.vectors.rows import (
     Answers,
     Played,
+    RowVerdict,
     check_of,
     choose_vectors,
+    judge_fences,
     judge_row,
     noticing_vectors,
     rows,
@@ -54,6 +56,8 @@ class NodeVectors:
         """What is judged by the user's own vectors."""
         if here:
             self.own = own_rows(options.own_vectors.usable, options.selection)
+        self._lost: tuple[tuple[str, RowVerdict], ...] = ()
+        """What it lost of the fences among them, by requirement."""
         self._all_rows = self.rows
         """Also those that were judged before the run was resumed: what is played for one row shows what other rows rest on."""
 
@@ -96,6 +100,8 @@ class NodeVectors:
                 row = replace(row, cause=why)
             records.vectors(check_of(requirement), requirement, row)
             options.advance(1, check_of(requirement))
+        for requirement, row in self._lost:
+            records.vectors(check_of(requirement), requirement, row)
         self._record_own({vector.id: answer for vector, answer in answers}, played.kind, why, records, options)
 
     def _record_own(
@@ -146,6 +152,8 @@ class NodeVectors:
             few=FEW[options.depth],
         )
         chosen = choose_vectors(self.vectors, self._all_rows, options.depth, self.target.side)
+        answers: Answers = ()
         with suppress(Overtime):
-            return player.play([*chosen, *own.values()], self.vectors), player.routes
-        return (), player.routes
+            answers = player.play([*chosen, *own.values()], self.vectors)
+        self._lost = tuple(judge_fences(player.lost, player.fences))
+        return answers, player.routes

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -34,6 +35,7 @@ from zenoh_conformance.reading.kinds import reason_name
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Party, Scene
 from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.links.timing import scaled
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.attempt.scenes import Overtime
@@ -67,6 +69,14 @@ from zenoh_vectors.loader import Vector
 
 HEAD: Final = 8
 """Bytes of a FRAME before its messages, at most."""
+
+LATE: Final = 3.0
+"""Seconds, scaled, in which what a fence awaits is late, and not lost."""
+
+
+def _comes_late(us: Dialogue, awaited: str) -> bool:
+    """Whether the awaited message, or the end of the link, comes a little later."""
+    return any(type(seen.message).__name__ == awaited for seen in us.stream(scaled(LATE))) or us.is_over
 
 
 class _NoSessionError(Exception):
@@ -106,6 +116,12 @@ class Player:
         """Kinds of messages that had their effect on another session."""
         self._rows, self._few, self._carrier = rows, few, Carrier()
         self._works, self._record = dict[Row, bool](), Conversation()
+        self.fences = 0
+        """How many fences were asked."""
+        self.lost: list[tuple[str, Conversation]] = []
+        """What did not come of a fence that came when the same was said again, each with its session."""
+        self._awaited = ""
+        """What the last fence awaited, where nothing came and the session went on."""
         self.carried: dict[str, int] = {}
         """Carriers, in words, to how many vectors were read there."""
 
@@ -218,9 +234,11 @@ class Player:
     def _group(self, group: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
         """Play a group; halve those whose effect is missing, down to one, which is played twice."""
         answers = self._together(group)
+        if len(group) > 1 and self._awaited:
+            answers = self._again(lambda: self._together(group))
         if len(group) == 1:
             if answers[0].verdict.is_wrong:
-                answers = [self._with_record(second_answer(answers[0], self._together(group)[0]))]
+                answers = [self._with_record(second_answer(answers[0], self._again(lambda: self._together(group))[0]))]
             self._note(group[0], answers[0])
             yield group[0], answers[0]
             return
@@ -278,7 +296,8 @@ class Player:
             done, waiting = waiting[: len(answers)], waiting[len(answers) :]
             if answers[-1].verdict.is_wrong:
                 with self._sessions(done[-1:], hears=True) as sessions:
-                    answers[-1] = self._with_record(second_answer(answers[-1], self._ask(sessions, done[-1])))
+                    again = self._again(lambda: [self._ask(sessions, done[-1])])  # noqa: B023  it is called at once
+                    answers[-1] = self._with_record(second_answer(answers[-1], again[0]))
             for one, answer in zip(done, answers, strict=True):
                 self._note(one, answer)
                 yield one, answer
@@ -339,9 +358,8 @@ class Player:
             while group:
                 done = self._play_exchanges(group)
                 if done[-1].verdict.is_wrong:
-                    done[-1] = self._with_record(
-                        second_answer(done[-1], self._play_exchanges(group[len(done) - 1 : len(done)])[0])
-                    )
+                    again = self._again(partial(self._play_exchanges, group[len(done) - 1 : len(done)]))
+                    done[-1] = self._with_record(second_answer(done[-1], again[0]))
                 yield from ((one.vector.id, answer) for one, answer in zip(group, done, strict=False))
                 group = group[len(done) :]
 
@@ -405,6 +423,14 @@ class Player:
             answer = ANSWERS_IN_HANDSHAKE[self._side](scene.dialogue("writer"), one)
         verdict = self._revive(SILENCE in answer.cause) if answer.verdict.is_wrong else None
         return answer_for_death(answer.cause, verdict) if verdict else answer
+
+    def _again(self, play: Callable[[], list[VectorAnswer]]) -> list[VectorAnswer]:
+        """The answers when the same is played again; a fence that comes only now was lost before."""
+        awaited, record = self._awaited, self._record
+        answers = play()
+        if awaited and not self._awaited and not any(answer.verdict.is_wrong for answer in answers):
+            self.lost.append((awaited, record))
+        return answers
 
     # -- what is refused
 
@@ -473,6 +499,7 @@ class Player:
     def _say(self, writer: Dialogue, group: Sequence[VectorInSession], data: bytes = b"") -> str:
         """Say each vector, one of them perhaps as `data`, and a fence; return how the session ended, empty where it goes on."""
         network = [data or one.vector.data for one in group if one.vector.layer == "network"]
+        self.fences, self._awaited = self.fences + 1, ""
         with self._carrier.said(writer, network):
             for one in (one for one in group if one.vector.layer != "network"):
                 writer.send(one.vector.data)
@@ -480,7 +507,9 @@ class Player:
                     writer.next_sn(one.lane[0], sane.DEFAULT_PRIORITY if one.lane[1] is None else one.lane[1])
             try:
                 writer.fence()
-            except Deviation:
+            except Deviation as missed:
+                if all(one.vector.refuses is None for one in group) and not writer.is_over:
+                    self._awaited = "" if _comes_late(writer, missed.finding.expected) else missed.finding.expected
                 if writer.closed is not None:
                     return f"Close({reason_name(writer.closed)})"
                 return writer.text_of(None) if writer.is_over else SILENCE

@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Final, Self
 
+from zenoh_conformance.cases.faults import COMES
 from zenoh_conformance.judging.verdict import Verdict, verdict_for
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.answers import VectorAnswer
-from zenoh_harness.run.vectors.effects import NOT_PLAYED, SURVIVED, SURVIVOR
+from zenoh_harness.run.vectors.effects import NOT_PLAYED, SILENCE, SURVIVED, SURVIVOR
 from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector
 
@@ -225,6 +226,17 @@ def judge_row(requirement: str, played: Played) -> RowVerdict:
             return RowVerdict(Verdict.PASS, "", each.reading, counts)
     why = f"{SURVIVED}: nothing shows how it is read" if counts["survived"] or counts["passed"] else NOT_PLAYED
     return RowVerdict(Verdict.NOT_OBSERVED, why, None, counts)
+
+
+def judge_fences(lost: Sequence[tuple[str, Conversation]], asked: int) -> Iterator[tuple[str, RowVerdict]]:
+    """What a node lost of the fences among vectors, by requirement: it came when the same was said again."""
+    for requirement in sorted({COMES[awaited] for awaited, _ in lost if awaited in COMES}):
+        sessions = [record for awaited, record in lost if COMES.get(awaited) == requirement]
+        awaited = next(awaited for awaited, _ in lost if COMES.get(awaited) == requirement)
+        found = {"path": "asked again", "expected": awaited, "got": SILENCE}
+        details = {"found": found, "lost": {"times": len(sessions), "of": asked}}
+        cause = f"{awaited} did not come, and came when it was asked for again"
+        yield requirement, RowVerdict(Verdict.FLAKY, cause, None, details, sessions[0])
 
 
 def counts_of(answers: Iterable[VectorAnswer]) -> dict[str, Any]:
