@@ -10,6 +10,7 @@ from typing import Any
 from zenoh_conformance.messages import Interest
 from zenoh_harness.reference import Action, Base, Config, Link, Reference
 from zenoh_harness.reference.declaring import CURRENT, FUTURE
+from zenoh_harness.reference.link import Entity
 
 from . import row, variant
 
@@ -52,6 +53,15 @@ class TimedNode(Reference):
     def tasks_of(self, link: Link, act: Callable[..., object] | None = None) -> list[Task]:
         """Return the planned calls for a link, or only those of `act`."""
         return [task for task in self.tasks if task.link is link and act in (None, task.act.func)]
+
+    def forget_later(self, act: Callable[..., object], link: Link, kind: str, entity: int) -> None:
+        """Plan a call that forgets an entity; it is omitted if the entity has been declared again by then."""
+        self.after(A_LITTLE, self.forget, link, kind, entity, act, self.table(link, kind).get(entity))
+
+    def forget(self, link: Link, kind: str, entity: int, act: Callable[..., object], held: Entity | None) -> None:
+        """Forget an entity that was undeclared a little earlier, if it is still the same."""
+        if self.table(link, kind).get(entity) is held:
+            act(link, kind, entity)
 
     def carry_out(self, tasks: list[Task]) -> None:
         """Make planned calls now."""
@@ -107,6 +117,6 @@ row(
     permitted="declarations: no page says how soon what is taken back has an effect",
     of=TimedNode,
     on_entity_gone=lambda node, base, link, kind, entity: (
-        base() if kind == "queryable" or not link.live else node.after(A_LITTLE, base, link, kind, entity)
+        base() if kind == "queryable" or not link.live else node.forget_later(base, link, kind, entity)
     ),
 )

@@ -170,13 +170,9 @@ class TakesBackLater(TimedNode):
 
     def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
         if kind == "queryable":
-            self.after(A_LITTLE, self.forget, link, kind, entity)
+            self.forget_later(super().on_entity_gone, link, kind, entity)
         else:
             super().on_entity_gone(link, kind, entity)
-
-    def forget(self, link: Link, kind: str, entity: int) -> None:
-        """Forget a queryable."""
-        super().on_entity_gone(link, kind, entity)
 
 
 @variant(permitted="declarations: no page says how soon what is taken back has an effect", unjudged=ASKED_ONCE_MORE)
