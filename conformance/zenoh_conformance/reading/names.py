@@ -52,9 +52,9 @@ def root_of_scene(zid: bytes) -> str:
 
 
 def is_of_a_scene(key: str) -> bool:
-    """Whether a key is below the root of a scene, or of a script that was recorded of one."""
+    """Whether a key is below the root of a scene, or of a script that was recorded of one, or a fence in one."""
     first, _, rest = key.partition("/")
-    zid = rest.partition("/")[0]
+    zid = rest.removeprefix("fence/").partition("/")[0]
     return first == ROOT and len(zid) == 2 * SCENE_ZID and not set(zid) - set(hexdigits)
 
 
