@@ -78,14 +78,15 @@ def names_of(area: str) -> Iterator[str]:
             yield name
 
 
-def counterexample(model: ModuleType, name: str, seed: int, runs: int) -> Found | None:
+def counterexample(model: ModuleType, name: str, seed: int, runs: int, depth: str) -> Found | None:
     """Run a model on a faulty node; None if no run deviates."""
     found = Found(name, by=model.__name__.rpartition(".")[2])
 
     def stage() -> MemoryScene:
         found.runs, found.steps = found.runs + 1, -1
         role, profile = getattr(model, "ROLE", Side.RESPONDER), getattr(model, "PROFILE", "default")
-        return MemoryScene(model.REQUIREMENT, all_faulty_nodes()[name].node, role=role, profile=profile)
+        node = all_faulty_nodes()[name].node
+        return MemoryScene(model.REQUIREMENT, node, role=role, profile=profile, variations=depth)
 
     def check_invariants(self: Any, *arguments: Any, **more: Any) -> None:
         found.steps += 1
@@ -108,11 +109,12 @@ def counterexample(model: ModuleType, name: str, seed: int, runs: int) -> Found 
     return None
 
 
-def search(name: str, only: Collection[str], seed: int, examples: int) -> Found:
+def search(name: str, only: Collection[str], seed: int, depth: str) -> Found:
     """Run the models on a faulty node until one of them finds something."""
     for model in models():
         if model.__name__.rpartition(".")[2] in only:
-            found = counterexample(model, name, seed, max(1, int(examples * getattr(model, "SHARE", 1))))
+            runs = max(1, int(EXAMPLES[depth] * getattr(model, "SHARE", 1)))
+            found = counterexample(model, name, seed, runs, depth)
             if found is not None:
                 return found
     return Found(name)
@@ -142,7 +144,7 @@ def main() -> None:
     if options.sample and options.sample < len(names):
         names = sorted(random.Random(options.seed).sample(names, options.sample))
     only = tuple(options.model) or AREAS[options.area][0]
-    search_one = partial(search, only=only, seed=options.seed, examples=EXAMPLES[options.depth])
+    search_one = partial(search, only=only, seed=options.seed, depth=options.depth)
     results = []
     with ProcessPoolExecutor(options.jobs) as pool:
         for each in pool.map(search_one, names):

@@ -6,7 +6,7 @@ keys meet, written by hand, and what the pages say of targets and finals. At the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from typing import Any, ClassVar
@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from zenoh_conformance.cases.routing.circumstances import CARRIED, SIZE
+from zenoh_conformance.cases.routing.circumstances import ANSWER, CARRIED, DONE, LIMITED, ROUTING, SIZE, TARGETED
+from zenoh_conformance.cases.routing.varied import a_query_is_answered_in_any_circumstances
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.variation import Variation
 from zenoh_conformance.messages import (
@@ -35,7 +36,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Asked, Party, Scene, one_more, parties_of, told
 from zenoh_conformance.wire import Exts
 
-from .manners import manners, payload_of_size, qos_of, say_drawn, terms
+from .manners import VariedExchange, manners, payload_of_size, qos_of, rows_of, say_drawn, terms
 from .modelled import Known, judged, unless_known
 from .questions import KEYS, Question, Source, answer_of, essence, holds, mark_of, meets
 
@@ -56,7 +57,20 @@ MOST = 4
 
 keys = st.sampled_from(KEYS)
 which = st.integers(0, MOST - 1)
+answers = st.lists(st.sampled_from(("put", "err", "del")), min_size=1, max_size=4)
 modes = st.sampled_from((ConsolidationMode.NONE, None, ConsolidationMode.MONOTONIC, ConsolidationMode.LATEST))
+
+
+ANSWERED = VariedExchange(
+    "query/query-reaches-intersecting",
+    a_query_is_answered_in_any_circumstances,
+    (ANSWER, *ROUTING, TARGETED, LIMITED, DONE),
+)
+
+
+def is_thorough(model: Querying) -> bool:
+    """Whether there is time for steps that are exchanges of their own: not in a quick run."""
+    return bool(model.scene.fact("variations", "quick") != "quick")
 
 
 class Querying(RuleBasedStateMachine):
@@ -110,6 +124,12 @@ class Querying(RuleBasedStateMachine):
                 self.require(querier.us, right, *deviation)
                 break
             querier.us.next(0.0 if right else querier.us.unit / 16)
+
+    @precondition(is_thorough)
+    @rule(v=rows_of(ANSWERED.varies))
+    def ask_in_circumstances(self, v: Variation) -> None:
+        """A query beside the others is answered, in circumstances of all dimensions."""
+        ANSWERED.run(self.scene, self.known, v)
 
     def put(self, querier: Party, key: str, whom: Target | None, mode: int | None, v: Variation) -> Question:
         """Ask once, and see to whom it comes."""
@@ -194,8 +214,23 @@ class Querying(RuleBasedStateMachine):
     def answer(self, at: int, source: int, how: str, times: int, v: Variation) -> None:
         """An answer, or several."""
         question = self.pick(at)
-        who = question.owing[source % len(question.owing)]
-        for _ in range(times):
+        self.give(question, question.owing[source % len(question.owing)], [how] * times, v)
+
+    @precondition(is_thorough)
+    @rule(key=keys, who=st.integers(0, 1), whom=st.sampled_from((Target.ALL, None)), hows=answers, v=manners)
+    def live_through(self, key: str, who: int, whom: Target | None, hows: list[str], v: Variation) -> None:
+        """The whole life of a query: each queryable that is asked answers in every way, and sends its final."""
+        self.ask(key, who, whom, ConsolidationMode.NONE, v)
+        question = self.questions[-1]
+        for source in question.sources:
+            self.give(question, source, hows, v)
+        while question.owing:
+            self.compare(question)
+            question.owing.pop().party.finishes(question.asked)
+
+    def give(self, question: Question, who: Source, hows: Sequence[str], v: Variation) -> None:
+        """Answers of a source, one by one."""
+        for how in hows:
             self.count += 1
             key = f"{question.key.rstrip('*').rstrip('/')}/{self.count}" if "*" in question.key else question.key
             body = answer_of(who.party, v, how, self.count)

@@ -36,10 +36,12 @@ def explored(
     seed: int,
     examples: int,
     known: Mapping[str, Collection[str]] | None = None,
+    depth: str = "quick",
 ) -> Finding | None:
     """Return the first deviation that a model finds on a node; None without one, or if a step before its point failed.
 
-    `seed`: of the random choices; `examples`: the number of runs of the model; `known`: requirements to the patterns of known causes.
+    `seed`: of the random choices; `examples`: the number of runs of the model; `known`: requirements to the patterns of known causes;
+    `depth`: as of a run, beyond `quick` a model may take longer steps.
     """
     from hypothesis import HealthCheck, Phase, Verbosity, settings
     from hypothesis import seed as seeded
@@ -47,7 +49,11 @@ def explored(
     from hypothesis.stateful import run_state_machine_as_test
 
     side, profile = getattr(model, "ROLE", Side.RESPONDER), getattr(model, "PROFILE", "default")
-    machine = model.machine(lambda: MemoryScene(model.REQUIREMENT, node, role=side, profile=profile), known or {})
+
+    def stage() -> MemoryScene:
+        return MemoryScene(model.REQUIREMENT, node, role=side, profile=profile, variations=depth)
+
+    machine = model.machine(stage, known or {})
     how = settings(
         max_examples=examples, stateful_step_count=STEPS, phases=(Phase.generate,), deadline=None, database=None,
         print_blob=False, report_multiple_bugs=False, suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
