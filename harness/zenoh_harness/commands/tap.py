@@ -64,7 +64,8 @@ def command(
     """Record the traffic between two nodes, or change it.
 
     The connecting node connects to --listen; the tap forwards both directions to --to and records them. Prints each link when
-    it ends, with the side that ended it; with -v also each message.
+    it ends, with the side that ended it; with -v also each message. TLS ends at the tap: --listen names the certificate of the
+    tap, and --to the authority of the listening node's (tls/HOST:PORT#root_ca_certificate_file=FILE).
 
     \b
     Example:
