@@ -67,7 +67,7 @@ MOST_ON: Final = 1 << 20
 
 
 @dataclass(slots=True)
-class Run:
+class Presence:
     """What one node has said of itself since it came."""
 
     last: Join
@@ -87,7 +87,7 @@ class JoinsAgree(Law):
 
     def __init__(self) -> None:
         super().__init__()
-        self.runs: dict[Side, Run] = {}
+        self.runs: dict[Side, Presence] = {}
 
     def on_alone(self, seen: Seen, message: Any) -> None:
         run = self.runs.get(seen.sender)
@@ -100,7 +100,7 @@ class JoinsAgree(Law):
     def on_join(self, seen: Seen, join: Join) -> None:
         run = self.runs.get(seen.sender)
         if run is None or not self._goes_on(run, join):
-            self.runs[seen.sender] = Run(join, seen.time)
+            self.runs[seen.sender] = Presence(join, seen.time)
             return
         self.subject(seen)
         terms = dict(terms_of(run.last))
@@ -110,7 +110,7 @@ class JoinsAgree(Law):
             run.last = join
 
     @staticmethod
-    def _goes_on(run: Run, join: Join) -> bool:
+    def _goes_on(run: Presence, join: Join) -> bool:
         """Whether a JOIN is of the same run of the node as the last one."""
         differ = len({number for _, *numbers in told_numbers(run.last) for number in numbers}) > 1
         return (differ or run.last.zid == join.zid) and numbers_go_on(run.last, join)
@@ -148,7 +148,7 @@ COMPRESSION: Final = (b"\0", b"\1")
 
 @law("scouting/own-id-space", per="conversation")
 class WhatIsScoutedDecodes(Law):
-    """What goes to a group, or to who has said SCOUT, outside a session is a message: in scouting, or in sessions."""
+    """What goes to a group, or to the sender of a SCOUT, outside a session is a message: in scouting, or in sessions."""
 
     natures = BY_ITSELF
     MOST = 4096

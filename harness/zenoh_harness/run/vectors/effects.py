@@ -14,6 +14,8 @@ from zenoh_conformance.primitives import Timestamp, keyexpr
 from zenoh_conformance.reading.kinds import reason_name
 from zenoh_conformance.spec.requirement import Level
 from zenoh_conformance.tables.forwarding import Row, columns_of
+from zenoh_conformance.talking import Dialogue
+from zenoh_harness.links.timing import scaled
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.vectors.answers import VectorAnswer, answer_for
 from zenoh_harness.run.vectors.standing import FENCED, VectorInSession, whole
@@ -34,6 +36,9 @@ NOT_KNOWN: Final = ("unknown-mandatory-extension", "unknown-id")
 
 REASONS: Final = (CloseReason.UNSUPPORTED, CloseReason.INVALID, CloseReason.GENERIC)
 
+LATE: Final = 3.0
+"""Seconds, scaled, in which what a fence awaits is late, and not lost."""
+
 SILENCE: Final = "silence"
 SURVIVED: Final = "survived"
 NOT_PLAYED: Final = "not played"
@@ -44,6 +49,11 @@ NOT_REFUSED: Final = VectorAnswer(Verdict.NOT_OBSERVED, f"{SURVIVED}; nothing sh
 MALFORMED: Final = "close/malformed-is-invalid"
 MEANS: Final[Mapping[int, str]] = {CloseReason.EXPIRED: "close/expired-lease-is-expired"}
 """A reason that stands for one thing alone, and the requirement that says so. The vector was refused: how it is read is right."""
+
+
+def comes_late(us: Dialogue, awaited: str) -> bool:
+    """Whether the awaited message, or the end of the link, comes a little later."""
+    return any(type(seen.message).__name__ == awaited for seen in us.stream(scaled(LATE))) or us.is_over
 
 
 def not_played(why: str) -> VectorAnswer:

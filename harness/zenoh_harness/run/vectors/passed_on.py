@@ -6,18 +6,25 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from zenoh_conformance.messages import Declare, Push, ResponseFinal
-from zenoh_conformance.reading.names import Names
+from zenoh_conformance.messages import Declare, DKeyExpr, DQueryable, Push, QueryableInfo, ResponseFinal
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.names import Names, plain
 from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import Exts
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import SURVIVOR, answer_for_fault, answer_for_reading, difference
-from zenoh_harness.run.vectors.standing import VectorInSession
+from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, whole
 
 ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
 """What a node does that forwards publications."""
 
 QUERIED: Final = frozenset({"DQueryable", "Response", "ResponseFinal"})
 """What a node does that passes on queries."""
+
+OUR_IDS: Final = 160
+"""Where our own ids begin: no vector uses those after it, and a request id of eight bits has room for them."""
+
+COMPLETE: Final = Exts((QueryableInfo(value=1),))
 
 PassedOn = tuple[Any, str | None]
 """A message that was passed on, with its whole key."""
@@ -45,6 +52,21 @@ class Sessions:
                 key = self.names.whole(side, seen.message.key)
                 if keys is None or key in keys:
                     yield seen.message, key
+
+
+def declare_for(group: Sequence[VectorInSession], writer: Dialogue, reader: Dialogue | None) -> None:
+    """Declare what the vectors of a group need: the keys of their numbers, and who hears what is passed on of them."""
+    writer.count_ids_from(OUR_IDS)
+    for scope in sorted({scope for one in group for scope in one.scopes}):
+        writer.declare(DKeyExpr(expr_id=scope, key=WireExpr(suffix=scope_key(scope))))
+    if reader is None:
+        return
+    keys = {whole(one.messages[0].key) for one in group if one.family is Family.REQUEST}
+    for key in sorted(keys):
+        reader.declare(DQueryable(id=reader.new_id(), key=plain(key), exts=COMPLETE))
+    if not keys:
+        reader.subscribe("**")
+    reader.fence()
 
 
 def pair_passed_on(one: VectorInSession, messages: Sequence[Push], came: list[PassedOn]) -> VectorAnswer:

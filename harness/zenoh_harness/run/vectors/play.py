@@ -20,7 +20,6 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import (
     Declare,
     DKeyExpr,
-    DQueryable,
     Interest,
     InterestMode,
     InterestOptions,
@@ -32,10 +31,8 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.reading.kinds import reason_name
-from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Party, Scene
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.links.timing import scaled
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.attempt.scenes import Overtime
@@ -52,6 +49,7 @@ from zenoh_harness.run.vectors.effects import (
     answer_for_end,
     answer_for_fault,
     answer_for_reading,
+    comes_late,
     difference,
     groups,
     is_heard,
@@ -62,21 +60,22 @@ from zenoh_harness.run.vectors.effects import (
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, SessionEndedError, exchange_of
 from zenoh_harness.run.vectors.handshakes import answer_to_close
 from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
-from zenoh_harness.run.vectors.passed_on import QUERIED, ROUTED, PassedOn, Sessions, is_beyond, is_final, pair_passed_on
-from zenoh_harness.run.vectors.refusals import COMPLETE, OUR_IDS, WATCHES, effect_behind, watch_for_effect
+from zenoh_harness.run.vectors.passed_on import (
+    QUERIED,
+    ROUTED,
+    PassedOn,
+    Sessions,
+    declare_for,
+    is_beyond,
+    is_final,
+    pair_passed_on,
+)
+from zenoh_harness.run.vectors.refusals import WATCHES, effect_behind, watch_for_effect
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
 
 HEAD: Final = 8
 """Bytes of a FRAME before its messages, at most."""
-
-LATE: Final = 3.0
-"""Seconds, scaled, in which what a fence awaits is late, and not lost."""
-
-
-def _comes_late(us: Dialogue, awaited: str) -> bool:
-    """Whether the awaited message, or the end of the link, comes a little later."""
-    return any(type(seen.message).__name__ == awaited for seen in us.stream(scaled(LATE))) or us.is_over
 
 
 class _NoSessionError(Exception):
@@ -474,7 +473,7 @@ class Player:
             writer = scene.dialogue("writer")
             writer.initial_sn = group[0].sn or 0
             open_session(writer, self._profile, **self._carrier.offers)
-            self._declare(writer, reader, group)
+            declare_for(group, writer, reader)
         except Deviation as deviation:
             if group[0].sn:
                 raise _NoSessionError from deviation
@@ -482,19 +481,6 @@ class Player:
                 return self._open_sessions(scenes, group, hears=hears, may_revive=False)
             raise CannotGoOn("the node opens no session", step="vectors play", seen=str(deviation)) from deviation
         return Sessions(writer, reader)
-
-    def _declare(self, writer: Dialogue, reader: Dialogue | None, group: Sequence[VectorInSession]) -> None:
-        writer.count_ids_from(OUR_IDS)
-        for scope in sorted({scope for one in group for scope in one.scopes}):
-            writer.declare(DKeyExpr(expr_id=scope, key=WireExpr(suffix=scope_key(scope))))
-        if reader is None:
-            return
-        keys = {whole(one.messages[0].key) for one in group if one.family is Family.REQUEST}
-        for key in sorted(keys):
-            reader.declare(DQueryable(id=reader.new_id(), key=plain(key), exts=COMPLETE))
-        if not keys:
-            reader.subscribe("**")
-        reader.fence()
 
     def _say(self, writer: Dialogue, group: Sequence[VectorInSession], data: bytes = b"") -> str:
         """Say each vector, one of them perhaps as `data`, and a fence; return how the session ended, empty where it goes on."""
@@ -509,7 +495,7 @@ class Player:
                 writer.fence()
             except Deviation as missed:
                 if all(one.vector.refuses is None for one in group) and not writer.is_over:
-                    self._awaited = "" if _comes_late(writer, missed.finding.expected) else missed.finding.expected
+                    self._awaited = "" if comes_late(writer, missed.finding.expected) else missed.finding.expected
                 if writer.closed is not None:
                     return f"Close({reason_name(writer.closed)})"
                 return writer.text_of(None) if writer.is_over else SILENCE

@@ -15,26 +15,20 @@ from zenoh_conformance.messages import (
     InterestMode,
     InterestOptions,
     Push,
-    QueryableInfo,
     Request,
     Response,
 )
 from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue
-from zenoh_conformance.wire import Exts, registry, vle
+from zenoh_conformance.wire import registry, vle
 from zenoh_harness.run.vectors.carriers import standing_before
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, ask_through
-from zenoh_harness.run.vectors.passed_on import Sessions
+from zenoh_harness.run.vectors.passed_on import COMPLETE, OUR_IDS, Sessions
 from zenoh_harness.run.vectors.standing import VectorInSession
 
 KEY: Final = "a"
 """The key of the messages that vectors are made of."""
-
-OUR_IDS: Final = 160
-"""Where our own ids begin: no vector uses those after it, and a request id of eight bits has room for them."""
-
-COMPLETE: Final = Exts((QueryableInfo(value=1),))
 
 SUFFIX: Final = ".suffix.bytes"
 """The end of the path of a key's suffix."""
