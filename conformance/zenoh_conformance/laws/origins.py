@@ -217,4 +217,4 @@ def differing(origin: Origin, copy: Origin) -> list[Row]:
     if origin.values == copy.values:
         return found
     pairs = zip(columns_of(copy.chain).rows, origin.values, copy.values, strict=True)
-    return found + [row for row, came, went in pairs if came != went and not row.holds(came, went)]
+    return found + [row for row, came, went in pairs if came != went and not row.holds(came, went, origin.sender)]

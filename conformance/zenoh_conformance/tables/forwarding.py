@@ -39,6 +39,8 @@ class Fate(Enum):
     """It goes out as it came in; none is added, and none is lost."""
     MAY_ADD = "may add"
     """As KEEP, but one that is missing may be added, and more of what may repeat."""
+    MAY_NAME = "may add who sent it"
+    """As KEEP, but where it is missing one may be added that names the node from which the message came."""
     FREE = "may change"
 
 
@@ -115,8 +117,10 @@ class Row:
         """Whether a page says it."""
         return bool(self.sentence.requirement) and self.fate is not Fate.FREE
 
-    def holds(self, came: Any, went: Any) -> bool:
-        """Whether the field may go out so, which came in so."""
+    def holds(self, came: Any, went: Any, sender: bytes = b"") -> bool:
+        """Whether the field may go out so, which came in so, from the node with that ZenohID; from any where that is empty."""
+        if self.fate is Fate.MAY_NAME and came is None:
+            return sender in (b"", went.zid.raw)
         if self.fate is Fate.MAY_ADD:
             return came is None or (set(came) <= set(went) if isinstance(came, tuple) else came == went)
         return self.fate is Fate.FREE or came == went
@@ -163,7 +167,7 @@ def _network(chain: str, qos: Sentence) -> Iterator[Row]:
     yield Row(chain, f"{kind}.exts.ts_stack", Fate.FREE, NO_PAGE)
     yield Row(chain, f"{kind}.exts.unknown", Fate.KEEP, NO_PAGE)
     if kind == "response":
-        yield Row(chain, "response.exts.responder_id", Fate.KEEP, RESPONDER)
+        yield Row(chain, "response.exts.responder_id", Fate.MAY_NAME, RESPONDER)
     else:
         yield Row(chain, f"{kind}.exts.node_id", Fate.FREE, NO_PAGE)
 
@@ -230,8 +234,6 @@ class Columns:
     """What is read of one kind of message: a value for each row that may not change, without key and kind."""
 
     rows: tuple[Row, ...]
-    kept: tuple[int, ...]
-    """The places of the rows that must be kept."""
     groups: tuple[tuple[int, tuple[Callable[[Any], Any], ...], tuple[Any, ...] | None], ...]
     """The number of the body that is read, the readers, and what stands there without extensions; None for fields."""
 
@@ -257,7 +259,7 @@ def columns_of(chain: str) -> Columns:
     for (depth, dot), group in groupby(rows, lambda row: _place_of(row.path)[:2]):
         readers = tuple(_part_reader(row.path) for row in group)
         groups.append((depth, readers, tuple(read(NOTHING) for read in readers) if dot else None))
-    return Columns(rows, tuple(at for at, row in enumerate(rows) if row.fate is Fate.KEEP), tuple(groups))
+    return Columns(rows, tuple(groups))
 
 
 @cache

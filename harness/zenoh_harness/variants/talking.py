@@ -25,6 +25,7 @@ from zenoh_conformance.messages import (
     Query,
     Reply,
     Request,
+    ResponderId,
     Response,
     ResponseFinal,
     sane,
@@ -225,6 +226,18 @@ def stamps_deletions_and_answers(node: Any, base: Base[None], link: Link, messag
     elif isinstance(message, Response) and isinstance(message.body, Reply):
         message = replace(message, body=replace(message.body, body=stamped(node, message.body.body)))
     base(link, message, **how)
+
+
+@variant(
+    "on_response",
+    permitted="reply#responder-id: it names who generated the reply; no page says that a router adds none",
+)
+def names_who_answers(node: Reference, base: Base[None], link: Link, response: Response) -> None:
+    """Adds a ResponderId that names the session that answered to the answers that have none."""
+    if response.exts.get(ResponderId) is None and link.theirs is not None:
+        named = ResponderId(zid=link.theirs.zid, eid=1)
+        response = replace(response, exts=Exts((*response.exts, named)))
+    base(link, response)
 
 
 def stamped(node: Any, body: Any) -> Any:
