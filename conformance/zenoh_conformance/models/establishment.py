@@ -67,9 +67,17 @@ byte = st.integers(0, 255)
 class Establishment(Living):
     """Subclass it with a `stage`; see `machine`."""
 
-    @initialize(goal=st.sampled_from(STANDING), several=st.lists(ways, min_size=4, max_size=8))
-    def arrive(self, goal: State, several: list[Way]) -> None:
-        """A link in a drawn state, by the shortest path; handshakes later on go in the drawn ways in turn."""
+    @initialize(
+        goal=st.sampled_from(STANDING), several=st.lists(ways, min_size=4, max_size=8),
+        rows=st.lists(rows_of(ALL), min_size=2, max_size=2), which=st.sampled_from(EXCHANGES),
+    )  # fmt: skip
+    def arrive(self, goal: State, several: list[Way], rows: list[Variation], which: VariedExchange) -> None:
+        """A link in a drawn state, by the shortest path; handshakes later on go in the drawn ways in turn.
+
+        Beyond a quick run, handshakes in drawn circumstances come before: a step of many is seldom drawn.
+        """
+        for v in rows if self.scene.fact("variations", "quick") != "quick" else ():
+            which.run(self.scene, self.known, v)
         self.ways = cycle(several)
         self.reach(goal, next(self.ways))
 
