@@ -67,7 +67,7 @@ MOST_ON: Final = 1 << 20
 
 
 @dataclass(slots=True)
-class Presence:
+class Stay:
     """What one node has said of itself since it came."""
 
     last: Join
@@ -87,7 +87,7 @@ class JoinsAgree(Law):
 
     def __init__(self) -> None:
         super().__init__()
-        self.runs: dict[Side, Presence] = {}
+        self.runs: dict[Side, Stay] = {}
 
     def on_alone(self, seen: Seen, message: Any) -> None:
         run = self.runs.get(seen.sender)
@@ -100,7 +100,7 @@ class JoinsAgree(Law):
     def on_join(self, seen: Seen, join: Join) -> None:
         run = self.runs.get(seen.sender)
         if run is None or not self._goes_on(run, join):
-            self.runs[seen.sender] = Presence(join, seen.time)
+            self.runs[seen.sender] = Stay(join, seen.time)
             return
         self.subject(seen)
         terms = dict(terms_of(run.last))
@@ -110,7 +110,7 @@ class JoinsAgree(Law):
             run.last = join
 
     @staticmethod
-    def _goes_on(run: Presence, join: Join) -> bool:
+    def _goes_on(run: Stay, join: Join) -> bool:
         """Whether a JOIN is of the same run of the node as the last one."""
         differ = len({number for _, *numbers in told_numbers(run.last) for number in numbers}) > 1
         return (differ or run.last.zid == join.zid) and numbers_go_on(run.last, join)

@@ -68,9 +68,11 @@ class Establishment(Living):
     """Subclass it with a `stage`; see `machine`."""
 
     @initialize(
-        goal=st.sampled_from(STANDING), several=st.lists(ways, min_size=4, max_size=8),
-        rows=st.lists(rows_of(ALL), min_size=2, max_size=2), which=st.sampled_from(EXCHANGES),
-    )  # fmt: skip
+        goal=st.sampled_from(STANDING),
+        several=st.lists(ways, min_size=4, max_size=8),
+        rows=st.lists(rows_of(ALL), min_size=2, max_size=2),
+        which=st.sampled_from(EXCHANGES),
+    )
     def arrive(self, goal: State, several: list[Way], rows: list[Variation], which: VariedExchange) -> None:
         """A link in a drawn state, by the shortest path; handshakes later on go in the drawn ways in turn.
 

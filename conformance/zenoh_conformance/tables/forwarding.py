@@ -119,7 +119,7 @@ class Row:
 
     def holds(self, came: Any, went: Any, sender: bytes = b"") -> bool:
         """Whether the field may go out so, which came in so, from the node with that ZenohID; from any where that is empty."""
-        if self.fate is Fate.MAY_NAME and came is None:
+        if self.fate is Fate.MAY_NAME and came is None and went is not None:
             return sender in (b"", went.zid.raw)
         if self.fate is Fate.MAY_ADD:
             return came is None or (set(came) <= set(went) if isinstance(came, tuple) else came == went)

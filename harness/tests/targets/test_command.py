@@ -233,27 +233,27 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def tired():
+def tired_node():
     words = shlex.join([sys.executable, "-I", "-S", "-c", SPEAKING])
     with opened(f"exec:{words} {{host}} {{port}}?as=initiator&agent=stdio").start() as node:
         node.habits = TargetHabits(again=True, returns={SessionEnd.FIN: Return(after=None, waited=1.0)})
         yield node
 
 
-def test_an_application_is_started_again_with_its_node(tired):
-    first = tired.agent.identity
-    tired.link(soon()).close()
-    tired.link(soon()).close()
-    assert (tired.starts, tired.agent.knows("put")) == (2, True)
-    assert tired.agent.identity["version"] == str(tired.program.pid) != first["version"]
+def test_an_application_is_started_again_with_its_node(tired_node):
+    first = tired_node.agent.identity
+    tired_node.link(soon()).close()
+    tired_node.link(soon()).close()
+    assert (tired_node.starts, tired_node.agent.knows("put")) == (2, True)
+    assert tired_node.agent.identity["version"] == str(tired_node.program.pid) != first["version"]
 
 
-def test_an_application_that_was_asked_for_something_is_not_started_again(tired):
+def test_an_application_that_was_asked_for_something_is_not_started_again(tired_node):
     """A new start forgets what it declared: the node would be charged with that."""
-    tired.link(soon()).close()
-    tired.agent.ask("put", key="k", payload="00")
+    tired_node.link(soon()).close()
+    tired_node.agent.ask("put", key="k", payload="00")
     with pytest.raises(CannotConnect):
-        tired.link(Deadline.after(0.1))
-    tired.agent.rest()
-    tired.link(soon()).close()
-    assert tired.starts == 2
+        tired_node.link(Deadline.after(0.1))
+    tired_node.agent.rest()
+    tired_node.link(soon()).close()
+    assert tired_node.starts == 2

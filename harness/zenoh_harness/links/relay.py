@@ -77,7 +77,7 @@ class RelayEnd:
     """The events that the selector waits for on its socket."""
 
     @property
-    def shaken(self) -> bool:
+    def can_send(self) -> bool:
         """Whether bytes can be sent to it: over TLS not before the handshake, which goes on as bytes are received."""
         return not isinstance(self.sock, TlsSocket) or self.sock.shaken
 
@@ -196,7 +196,7 @@ class Relay:
     def _on_broken(self, end: RelayEnd, why: OSError) -> None:
         """End the link, which was reset, or whose TLS was refused."""
         how = f"no TLS: {why.reason}" if isinstance(why, ssl.SSLError) else "reset"
-        if not self._far.shaken:
+        if not self._far.can_send:
             self.passed.reached = False
         self._break(end, how)
 
@@ -317,7 +317,7 @@ class Relay:
         # A side that does not read blocks the sender, as without a tap; without the bound the tap would hide that, and grow.
         if end.open and not end.finished and len(self._other(end).waiting) + self._held.size < HELD:
             interest |= selectors.EVENT_READ
-        if not end.open or (end.waiting and end.shaken):
+        if not end.open or (end.waiting and end.can_send):
             interest |= selectors.EVENT_WRITE
         if interest == end.interest:
             return

@@ -196,7 +196,7 @@ class Tap:
             near.close()
             far.close()
             return
-        near, far = self._secured(near, far)
+        near, far = self._secure(near, far)
         passed = Passed(next(self._names), _origin(address, self.locator))
         self.conversation.connections[passed.name] = Connection(
             passed.name, self.to.protocol, self.to.framing, initiator=passed.initiator, responder=str(self.to)
@@ -208,7 +208,7 @@ class Tap:
         relay.begin(self._address, first)
         self._settle(relay)
 
-    def _secured(self, near: socket.socket, far: socket.socket) -> tuple[socket.socket, socket.socket]:
+    def _secure(self, near: socket.socket, far: socket.socket) -> tuple[socket.socket, socket.socket]:
         """Return the two sockets, with TLS where the locator of their side has it."""
         if self._listens is not None:
             near = TlsSocket(near, self._listens, server_side=True)

@@ -25,6 +25,9 @@ from zenoh_vectors.loader import Vector
 TOGETHER: Final = 32
 """The most vectors that one session plays."""
 
+HEAD: Final = 8
+"""Bytes of a FRAME before its messages, at most."""
+
 MOST_TIME: Final = 0x66 << 56
 """The latest time (NTP64, in March 2024) of which no clock says that it is to come: a router may replace a time that is."""
 
@@ -54,6 +57,13 @@ MEANS: Final[Mapping[int, str]] = {CloseReason.EXPIRED: "close/expired-lease-is-
 def comes_late(us: Dialogue, awaited: str) -> bool:
     """Whether the awaited message, or the end of the link, comes a little later."""
     return any(type(seen.message).__name__ == awaited for seen in us.stream(scaled(LATE))) or us.is_over
+
+
+def end_of(us: Dialogue) -> str:
+    """How a session ended, or that nothing came."""
+    if us.closed is not None:
+        return f"Close({reason_name(us.closed)})"
+    return us.text_of(None) if us.is_over else SILENCE
 
 
 def not_played(why: str) -> VectorAnswer:

@@ -152,6 +152,10 @@ Says = Callable[[], None]
 """Says the vector and a fence. Raises SessionEndedError."""
 
 
+class NoSessionError(Exception):
+    """The node opens no session that begins at this sequence number."""
+
+
 class SessionEndedError(Exception):
     """The session ended at the vector, in the way that the argument tells."""
 

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Final
 
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.variation import Row
@@ -30,7 +29,6 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
-from zenoh_conformance.reading.kinds import reason_name
 from zenoh_conformance.talking import Dialogue, Party, Scene
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
@@ -39,6 +37,7 @@ from zenoh_harness.run.attempt.scenes import Overtime
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.carriers import Carrier, few_of_each, has_carrier, wrong_in_carriers
 from zenoh_harness.run.vectors.effects import (
+    HEAD,
     NOT_REFUSED,
     QUIET_EXTENSIONS,
     SILENCE,
@@ -51,13 +50,14 @@ from zenoh_harness.run.vectors.effects import (
     answer_for_reading,
     comes_late,
     difference,
+    end_of,
     groups,
     is_heard,
     meets_fences,
     not_played,
     second_answer,
 )
-from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, SessionEndedError, exchange_of
+from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, NoSessionError, SessionEndedError, exchange_of
 from zenoh_harness.run.vectors.handshakes import answer_to_close
 from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
 from zenoh_harness.run.vectors.passed_on import (
@@ -73,13 +73,6 @@ from zenoh_harness.run.vectors.passed_on import (
 from zenoh_harness.run.vectors.refusals import WATCHES, effect_behind, watch_for_effect
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
-
-HEAD: Final = 8
-"""Bytes of a FRAME before its messages, at most."""
-
-
-class _NoSessionError(Exception):
-    """The node opens no session that begins at this sequence number."""
 
 
 class Player:
@@ -214,7 +207,7 @@ class Player:
         answers: list[tuple[VectorInSession, VectorAnswer]] = []
         try:
             yield answers
-        except _NoSessionError:
+        except NoSessionError:
             answers.append((one, not_played("no session of the node begins at its sequence number")))
 
     def _control(self, kinds: set[str], controls: Iterable[Vector]) -> None:
@@ -476,7 +469,7 @@ class Player:
             declare_for(group, writer, reader)
         except Deviation as deviation:
             if group[0].sn:
-                raise _NoSessionError from deviation
+                raise NoSessionError from deviation
             if may_revive and self._revive(True) is not None:
                 return self._open_sessions(scenes, group, hears=hears, may_revive=False)
             raise CannotGoOn("the node opens no session", step="vectors play", seen=str(deviation)) from deviation
@@ -496,9 +489,7 @@ class Player:
             except Deviation as missed:
                 if all(one.vector.refuses is None for one in group) and not writer.is_over:
                     self._awaited = "" if comes_late(writer, missed.finding.expected) else missed.finding.expected
-                if writer.closed is not None:
-                    return f"Close({reason_name(writer.closed)})"
-                return writer.text_of(None) if writer.is_over else SILENCE
+                return end_of(writer)
         return ""
 
     def _ends(self, group: Sequence[VectorInSession], end: str, closed: int | None) -> list[VectorAnswer]:

@@ -166,7 +166,7 @@ class Played:
         places = {vector.id: place for place, (vector, _) in enumerate(answers)}
         return cls(answers, routes, side, kinds, read, covering, places, _unread_extensions(answers, covering))
 
-    def explained(self, vector: Vector, answer: VectorAnswer) -> VectorAnswer:
+    def explain(self, vector: Vector, answer: VectorAnswer) -> VectorAnswer:
         """The answer; where the node refuses an extension in it also alone, with the requirement which that breaks."""
         rows = [self.unread[name] for name in sorted(_extensions_of(vector)) if name in self.unread]
         return replace(answer, breaks=rows[0]) if rows and _is_unread(vector, answer) else answer
@@ -209,7 +209,7 @@ def judge_row(requirement: str, played: Played) -> RowVerdict:
     about = played.about(requirement, noticing)
     counts = counts_of(each for _, each in about)
     red = [
-        (one, played.explained(one, each))
+        (one, played.explain(one, each))
         for one, each in about
         if each.verdict.is_wrong and (requirement in one.covers or not one.covers)
     ]
