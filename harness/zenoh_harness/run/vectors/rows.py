@@ -193,13 +193,13 @@ def _is_unread(vector: Vector, answer: VectorAnswer) -> bool:
 def _unread_extensions(answers: Answers, covering: Mapping[str, Sequence[int]]) -> dict[str, str]:
     """The extensions that the node refused alone, each with the covered requirement that the fewest others passed, or cover."""
 
-    def contradicted(row: str) -> tuple[int, int, str]:
+    def contradictions(row: str) -> tuple[int, int, str]:
         others = [answers[place][1].verdict for place in covering[row]]
         return others.count(Verdict.PASS), len(others), row
 
     refused = [(one, _extensions_of(one)) for one, each in answers if one.covers and _is_unread(one, each)]
     return {
-        name: min(one.covers, key=contradicted) for one, names in reversed(refused) if len(names) == 1 for name in names
+        name: min(one.covers, key=contradictions) for one, names in reversed(refused) if len(names) == 1 for name in names
     }
 
 
