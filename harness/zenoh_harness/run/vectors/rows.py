@@ -199,7 +199,10 @@ def _unread_extensions(answers: Answers, covering: Mapping[str, Sequence[int]]) 
 
     refused = [(one, _extensions_of(one)) for one, each in answers if one.covers and _is_unread(one, each)]
     return {
-        name: min(one.covers, key=contradictions) for one, names in reversed(refused) if len(names) == 1 for name in names
+        name: min(one.covers, key=contradictions)
+        for one, names in reversed(refused)
+        if len(names) == 1
+        for name in names
     }
 
 
