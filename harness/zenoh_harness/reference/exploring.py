@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Final
 
 from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.kept_waiting import as_seen_in_time
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.conversation import Side
 
@@ -38,7 +39,9 @@ def explored(
     known: Mapping[str, Collection[str]] | None = None,
     depth: str = "quick",
 ) -> Finding | None:
-    """Return the first deviation that a model finds on a node; None without one, or if a step before its point failed.
+    """Return the first deviation that a model finds on a node; None without one, or if it shows nothing, as in a run.
+
+    It does not where a step before its point failed, or the node ended a handshake that the model held up beside other steps.
 
     `seed`: of the random choices; `examples`: the number of runs of the model; `known`: requirements to the patterns of known causes;
     `depth`: as of a run, beyond `quick` a model may take longer steps.
@@ -50,8 +53,11 @@ def explored(
 
     side, profile = getattr(model, "ROLE", Side.RESPONDER), getattr(model, "PROFILE", "default")
 
+    scenes: list[MemoryScene] = []
+
     def stage() -> MemoryScene:
-        return MemoryScene(model.REQUIREMENT, node, role=side, profile=profile, variations=depth)
+        scenes[:] = [MemoryScene(model.REQUIREMENT, node, role=side, profile=profile, variations=depth)]
+        return scenes[0]
 
     machine = model.machine(stage, known or {})
     how = settings(
@@ -62,5 +68,6 @@ def explored(
         with with_reporter(lambda _text: None):
             run_state_machine_as_test(seeded(seed)(machine), settings=how)
     except Deviation as deviation:
-        return deviation.finding if deviation.finding.reached else None
+        seen = as_seen_in_time(scenes[0].conversation, deviation.finding)
+        return seen if seen.reached else None
     return None
