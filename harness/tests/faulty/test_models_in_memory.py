@@ -29,7 +29,7 @@ PLANTED = {
         "insists-on-a-size", "fails-at-the-edge-of-its-numbers", "hangs-on-long-leases", "reads-one-segment-at-a-time",
          "calls-malformed-unsupported", "calls-a-version-invalid", "talks-to-itself",
         "is-another-on-every-link", "shakes-hands-in-a-session", "counts-keep-alives-as-frames", "never-forgets-a-node",
-        "refuses-both-of-two", "never-lets-a-session-expire", "is-kept-alive-by-frames-only", "is-in-a-hurry", "routes-before-open",
+        "refuses-both-of-two", "never-lets-a-session-expire", "is-kept-alive-by-frames-only", "routes-before-open",
         "answers-half-a-proposal", "takes-an-early-open-for-granted", "answers-empty-batches",
     ),
     initiation: (
@@ -51,7 +51,7 @@ PLANTED = {
 """Faults that each model was shown."""
 
 SEEDS = {
-    "is-in-a-hurry": 7, "hangs-on-long-leases": 2, "talks-to-itself": 3, "never-lets-a-session-expire": 1,
+    "hangs-on-long-leases": 2, "talks-to-itself": 3, "never-lets-a-session-expire": 1,
     "calls-malformed-unsupported": 1, "calls-a-version-invalid": 3, "raises-the-resolution": 1,
     "fails-at-the-edge-of-its-numbers": 1, "initiator-takes-a-raised-resolution": 2, "uses-what-it-did-not-offer": 6,
     "initiator-takes-short-leases-only": 1, "puts-no-best-effort-together": 1, "cuts-the-numbers-of-fragments": 1,
@@ -72,12 +72,6 @@ BREAKS_AS_WELL = {
     "reads-three-bits-of-an-id": {
         "push/put-delivers-value": "what stands in a message of no kind is delivered",
         "push/qos-is-forwarded": "what stands in a message of no kind is delivered",
-    },
-    "is-in-a-hurry": {
-        "session-establishment/session-live-after-open-ack": "it gives up what comes in packets, too",
-        "primitives/unknown-optional-no-error": "it gives up whatever comes late, also with an extension",
-        "session-establishment/open-ack-answers-open-syn": "it gives up before OPEN, too",
-        "session-establishment/refusal-is-close": "it gives up without CLOSE",
     },
 }
 """What else a faulty node breaks, that no case shows on it, and how."""
