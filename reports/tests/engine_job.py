@@ -56,7 +56,7 @@ def main() -> None:
             "nodes": audit.nodes(facts), "clusters": clusters.clusters(said(found)),
             "matrix": judgements.matrix(judged, judgements.requirement_rows(spark, needed)), "history": history.history(judged),
         }  # fmt: skip
-        store = Store(Path(files[0]).parent / f"tables-{uuid4().hex}")
+        store = Store(Path(captures[0]).parent / f"tables-{uuid4().hex}")
         job.report(spark, results[: len(results) // 2], store.folder)
         job.report(spark, results, store.folder)
         tables |= {f"kept {kept.name}": job.get(spark, store, kept) for kept in (*job.OF_RUNS, *job.DERIVED)}
