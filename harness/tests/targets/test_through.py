@@ -52,6 +52,7 @@ MORE = [
     ("set:close.reason=1", "establishment-init/its-own-zid-is-refused", "close/own-zid-is-connection-to-self"),
     ("set:close.reason=5", "establishment-init/an-unknown-version-is-closed", "close/reason-expired"),
     ("drop:keep_alive", "settled-terms/a-stated-lease-is-kept", "keep-alive/something-every-quarter-lease"),
+    ("delay:3:keep_alive", "settled-terms/a-stated-lease-is-kept", "keep-alive/something-every-quarter-lease"),
     ("double:frame@1", "settled-terms/numbers-wrap-where-it-was-settled", "batching/sn-within-resolution"),
     ("reorder:frame@1-2", "establishment-sane/a-session-does-work", "reply/final-always-comes"),
 ]  # fmt: skip
