@@ -44,6 +44,8 @@ def test_a_run_over_datagrams_conforms_and_says_its_link(tmp_path):
         "establishment-sane/*",
         "--only",
         "establishment-batches/*",
+        "--only",
+        "scripts/*",
         "--depth",
         "quick",
         "--out",

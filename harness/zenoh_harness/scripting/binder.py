@@ -236,7 +236,8 @@ class _Performance:
         data = bytes_of_parts(step.parts, self.value, us.prefix)
         _count(us, step.parts, data)
         self.said[step.connection] = len(us.heard)
-        us.send_bytes(b"".join(data))
+        for written in [b"".join(data)] if us.prefix else _datagrams(step.parts, data):
+            us.send_bytes(written)
 
     def do_expect(self, step: Step) -> None:
         us, what = self.on[step.connection], step.what
@@ -317,6 +318,18 @@ class _Performance:
         raise AssertionError("deviate raises")
 
 
+def _datagrams(parts: Sequence[Part], data: Sequence[bytes]) -> list[bytes]:
+    """Return the batches, each for a datagram of its own. Raises Elsewhere where a length of the script is not that of its batch."""
+    batches = [b""]
+    for part, given in zip(parts, data, strict=True):
+        if part.path == PREFIX and given:
+            raise Elsewhere("not reached: a wrong length before a batch; datagrams have none")
+        if part.path == PREFIX and batches[-1]:
+            batches.append(b"")
+        batches[-1] += given
+    return batches
+
+
 def _count(us: Dialogue, parts: Sequence[Part], data: Sequence[bytes]) -> None:
     """Continue the dialogue's own sequence numbers (for a fence) after those that the script has used."""
     sn: int | None = None
@@ -358,7 +371,7 @@ def _bytes_of(part: Part, after: list[bytes], following: Sequence[Part], value: 
             if next_part.path == PREFIX:
                 break
             size += len(data)
-        data = size.to_bytes(prefix, "little")
+        data = size.to_bytes(prefix, "little") if prefix else b""
     elif shown.bound == "length":
         whole = takewhile(lambda pair: pair[1].path == following[0].path, zip(after, following, strict=True))
         data = vle.encode(sum(len(data) for data, _ in whole))
