@@ -140,7 +140,7 @@ def open_then_work(us: Dialogue, open_: Sendable) -> None:
 
 
 def followed_or_refused(us: Dialogue, ack: Sendable) -> Open | None:
-    """As initiator: an odd InitAck is followed by OpenSyn, which is the answer, or refused; silence deviates."""
+    """As initiator: an odd InitAck is followed by OpenSyn, which is the answer, or refused; silence deviates where an end shows."""
     us.send(ack)
     for seen in us.stream():
         if OpenSyn.matches(seen.message):
@@ -149,7 +149,7 @@ def followed_or_refused(us: Dialogue, ack: Sendable) -> Open | None:
             return None
         if not isinstance(seen.message, KeepAlive):
             us.deviate(expected="OpenSyn or a refusal", got=us.text_of(seen), step="stage init")
-    if us.ended is None:
+    if not us.may_be_over:
         us.deviate(expected="OpenSyn or a refusal", got=us.text_of(None), step="stage init")
     return None
 
@@ -211,7 +211,7 @@ def until_open_syn(us: Dialogue) -> Dialogue:
 
 
 def believed_or_refused(us: Dialogue, ack: Sendable) -> None:
-    """As initiator: an odd OpenAck makes a session that works, or is refused by CLOSE or the link's end; silence deviates."""
+    """As initiator: an odd OpenAck makes a session that works, or is refused by CLOSE or the link's end."""
     us.send(ack)
     us.works_or_is_over(step="stage open", expected="a session that works, or a refusal")
 

@@ -191,7 +191,7 @@ class Initiation(RuleBasedStateMachine):
         with us.about(f"{SE}/batch-size-effective-minimum"):
             right = us.largest <= how.batch_size
             us.require(right, expected=f"at most {how.batch_size} bytes", got="a larger batch", step="batch")
-        us.wire.shut()
+        us.hang_up()
 
     def works(self, how: Answered) -> Dialogue:
         """A session that works, answered so. Raises Deviation."""
@@ -212,7 +212,7 @@ class Initiation(RuleBasedStateMachine):
     def comes_through(self, how: Answered) -> bool:
         """Whether a session that is answered so works."""
         try:
-            self.works(how).wire.shut()
+            self.works(how).hang_up()
         except Deviation:
             return False
         return True
@@ -243,7 +243,7 @@ class Initiation(RuleBasedStateMachine):
         elif followed_or_refused(us, message) is not None:
             us.requirement = about or blame.LIVES
             believed_or_refused(us, us.open_ack())
-        us.wire.shut()
+        us.hang_up()
 
     @rule()
     def be_the_target(self) -> None:
@@ -252,7 +252,7 @@ class Initiation(RuleBasedStateMachine):
         us.send(replace(us.init_ack(syn), zid=ZenohID(syn.zid.raw)))
         with unless_known(us, self.known, TO_SELF):
             refuses_itself(us, step="init-sent: itself")
-        us.wire.shut()
+        us.hang_up()
 
     @rule(state=st.sampled_from(EARLY), what=st.sampled_from(ordered(STEPS)))
     def answer_out_of_turn(self, state: State, what: SessionInput) -> None:
@@ -262,7 +262,7 @@ class Initiation(RuleBasedStateMachine):
             us.requirement = blame.IN_ORDER
             us.send(STEPS[what](Modelled(us)))
             REFUSED[state](us, f"{state.value}: {what.value}")
-            us.wire.shut()
+            us.hang_up()
 
     @rule(what=st.sampled_from(ordered(TRAFFIC)))
     def answer_too_early(self, what: SessionInput) -> None:
@@ -273,7 +273,7 @@ class Initiation(RuleBasedStateMachine):
         seen = us.next(us.unit / 4)
         followed = seen is not None and OpenSyn.matches(seen.message)
         us.require(not followed, expected="no OpenSyn", got="OpenSyn", step=f"init-sent: {what.value}")
-        us.wire.shut()
+        us.hang_up()
 
     @rule(state=st.sampled_from(EARLY), how=st.integers(0, 5), value=st.integers(0, 255))
     def answer_wrongly(self, state: State, how: int, value: int) -> None:
@@ -284,7 +284,7 @@ class Initiation(RuleBasedStateMachine):
         if message != us.init_ack(syn):  # above the largest resolution there is none
             us.send(message)
             REFUSED[state](us, f"{state.value}: unacceptable")
-        us.wire.shut()
+        us.hang_up()
 
     @rule(state=st.sampled_from(EARLY), reason=st.integers(0, 8), session=st.booleans())
     def refuse(self, state: State, reason: int, session: bool) -> None:
@@ -293,7 +293,7 @@ class Initiation(RuleBasedStateMachine):
         us.requirement = blame.CLOSED
         us.send(sane.close(reason, session=session))
         us.expect_end(step="after Close")
-        us.wire.shut()
+        us.hang_up()
 
     def say(self, us: Dialogue, message: Init | Open, how: Answered) -> None:
         """An answer, whole or in pieces, perhaps with an extension that is to be skipped."""

@@ -214,7 +214,7 @@ class Living(Linked):
         for seen in us.stream(2 + us.unit):
             if isinstance(seen.message, Close):
                 break
-        over = us.is_over
+        over = us.may_be_over
         us.require(over, expected="the session's end", got="a session that lives on", step="live: its lease is over")
         allowed = us.closed in (None, reason_code("GENERIC"), reason_code("EXPIRED"))
         with us.about("close/expired-lease-is-expired"):

@@ -117,6 +117,11 @@ class Dialogue(Speaker):
         return self.ended is not None or self.closed is not None
 
     @property
+    def may_be_over(self) -> bool:
+        """Whether the target has ended it, or may have: on datagrams an end without CLOSE is only silence."""
+        return self.is_over or self.shows_no_end
+
+    @property
     def due(self) -> float:
         """When we have to say something in this session, as in each quarter of its lease; never, where it is not live or is to die."""
         if not self.is_live or self.mute:
@@ -388,14 +393,21 @@ class Dialogue(Speaker):
         self.fence(step=step)
 
     def works_or_is_over(self, *, step: str, expected: str = "a session that works, or its end") -> bool:
-        """Whether the session still does work; False where the target has ended it, and silence deviates."""
+        """Whether the session still does work; False where the target has ended it, and silence deviates where an end shows."""
         try:
             self.fence(step=step)
         except Deviation as deviation:
-            if not self.is_over:
+            if not self.may_be_over:
                 raise Deviation(replace(deviation.finding, expected=expected, got="silence")) from None
             return False
         return True
+
+    def hang_up(self) -> None:
+        """Shut the link, without CLOSE; on datagrams, where the target would wait until it gives up, CLOSE what was begun."""
+        if self.shows_no_end and not self.is_over:
+            self.leave()
+        else:
+            self.wire.shut()
 
     def beside(self, other: Dialogue) -> Dialogue:
         """Be one more link of another one's session: it counts on where that one stands."""
