@@ -5,9 +5,8 @@ from __future__ import annotations
 import select
 import socket
 import ssl
-import time
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.links.datagrams import DatagramDoor, DatagramLink
@@ -18,10 +17,6 @@ from zenoh_harness.links.tls import TlsLink, TlsSocket, connecting_context, list
 
 _HANDSHAKE: Final = 5.0
 """Seconds that a peer may take for the TLS handshake."""
-
-
-GIVEN_UP: Final = 9.0
-"""Seconds after which nobody waits for us any more who opened a link of datagrams: nothing shows that he left."""
 
 
 class LinkListener:
@@ -118,7 +113,7 @@ class DatagramListener(LinkListener):
                 if not ready(self._sock, select.POLLIN, deadline):
                     return None
                 continue
-            if accepted.address in self._met or time.time() - accepted.came > GIVEN_UP:
+            if accepted.address in self._met or has_left(accepted.sock.family, accepted.address):
                 accepted.sock.close()
                 continue
             self._met.add(accepted.address)
@@ -126,6 +121,19 @@ class DatagramListener(LinkListener):
             return _with_observer(
                 DatagramLink(accepted.sock, peer, ours=False, first=accepted.first, came=accepted.came), observer
             )
+
+
+def has_left(family: socket.AddressFamily, address: Any) -> bool:
+    """Whether an address of this machine belongs to no socket: its owner gave up the link that it had opened.
+
+    Nothing else shows the end of a datagram link that waited in our queue. Of another machine's address nothing is known.
+    """
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.bind(address)
+        except OSError:
+            return False
+    return True
 
 
 def listening(locator: Locator) -> tuple[socket.socket, Locator]:
