@@ -26,7 +26,7 @@ from zenoh_harness.interop.pair import Pair, on_side
 from zenoh_harness.interop.scenario import all_scenarios, steps
 from zenoh_harness.interop.talk import Missed
 from zenoh_harness.links import relay
-from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.locators import LINKS, Locator
 from zenoh_harness.links.opening import connect
 from zenoh_harness.links.tap import Tap
 from zenoh_harness.links.timing import Deadline
@@ -110,8 +110,12 @@ def test_two_releases_understand_each_other(tmp_path):
     assert len(recorded.connections) >= 3  # the link was cut twice
 
 
-def test_what_is_recorded_keeps_to_the_schema(tmp_path):
-    interop(tmp_path, NEW, NEW, "--only", "a-delete-arrives-as-one")
+@pytest.mark.parametrize("link", [pytest.param(one, marks=() if one == "tls" else pytest.mark.soak) for one in LINKS])
+def test_what_is_recorded_over_each_link_keeps_to_the_schema(tmp_path, link):
+    pair = [f"{NEW}?link={link}"] * 2
+    code, found = interop(tmp_path, *pair, "--only", "a-delete-arrives-as-one")
+    assert code == 0
+    assert {one.key.link for one in found.judgements} == {link}
     schema = json.loads((files("zenoh_harness") / "files" / "schemas" / "results.schema.json").read_text())
     for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines():
         jsonschema.validate(json.loads(line), schema)

@@ -101,16 +101,21 @@ def read(link, size):
     return data
 
 
-def test_much_goes_through_tls_whole(tmp_path, authority):
-    at, trust = where("tls", tmp_path, authority)
-    with LinkListener.open(at) as listener:
-        ours, theirs = both_ends(listener, Locator("tls", listener.locator.address, trust))
-        big = bytes(range(256)) * (1 << 12)
-        with ours, theirs:
-            thread = threading.Thread(target=ours.send, args=(big, soon()))
-            thread.start()
-            assert read(theirs, 5 + len(big)) == b"first" + big
-            thread.join()
+@pytest.mark.parametrize("pair", STREAMS, indirect=True)
+def test_much_goes_through_a_stream_whole(pair):
+    ours, theirs = pair
+    big = bytes(range(256)) * (1 << 12)
+    with sending(ours, big):
+        assert read(theirs, len(big)) == big
+
+
+@contextlib.contextmanager
+def sending(link, data):
+    """A thread sends what is more than the kernel's buffers hold, while the block reads it."""
+    thread = threading.Thread(target=link.send, args=(data, soon()))
+    thread.start()
+    yield
+    thread.join()
 
 
 @pytest.fixture
@@ -129,10 +134,8 @@ def test_a_tap_records_what_is_inside_tls(tapped):
     ours, theirs = both_ends(behind, at)
     big = bytes(range(256)) * (1 << 10)
     with ours, theirs:
-        thread = threading.Thread(target=ours.send, args=(big, soon()))
-        thread.start()
-        assert read(theirs, 5 + len(big)) == b"first" + big
-        thread.join()
+        with sending(ours, big):
+            assert read(theirs, 5 + len(big)) == b"first" + big
         theirs.send(b"back", soon())
         assert read(ours, 4) == b"back"
         ours.finish()
@@ -169,21 +172,17 @@ def _accept_or_not(listener):
         listener.accept(soon())
 
 
-def test_tls_sends_the_rest_of_a_record_first(tmp_path, authority):
-    at, trust = where("tls", tmp_path, authority)
-    with LinkListener.open(at) as listener:
-        ours, theirs = both_ends(listener, Locator("tls", listener.locator.address, trust))
-        with ours, theirs:
-            sent = ours.send(bytes(1 << 25), Deadline.after(0.1))
-            assert 0 < sent < 1 << 25
-            thread = threading.Thread(target=ours.send, args=(b"\1", soon()))
-            thread.start()
-            data = read(theirs, 5 + sent + 1)
-            thread.join()
-            rest = read(theirs, 1) if not data.endswith(b"\1") else b""
-            while rest and not rest.endswith(b"\1"):
-                rest = read(theirs, 1)
-            assert (data + rest).count(b"\1") == 1
+@pytest.mark.parametrize("pair", ["tls"], indirect=True)
+def test_tls_sends_the_rest_of_a_record_first(pair):
+    ours, theirs = pair
+    sent = ours.send(bytes(1 << 25), Deadline.after(0.1))
+    assert 0 < sent < 1 << 25
+    with sending(ours, b"\1"):
+        data = read(theirs, sent + 1)
+    rest = read(theirs, 1) if not data.endswith(b"\1") else b""
+    while rest and not rest.endswith(b"\1"):
+        rest = read(theirs, 1)
+    assert (data + rest).count(b"\1") == 1
 
 
 def datagrams():

@@ -21,7 +21,10 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.commands.tap import _judge
 from zenoh_harness.console import Shell
 from zenoh_harness.files import conversations
-from zenoh_harness.links.timing import scaled
+from zenoh_harness.links.certificates import Authority
+from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.opening import LinkListener, connect
+from zenoh_harness.links.timing import Deadline, scaled
 
 pytestmark = pytest.mark.long
 
@@ -49,19 +52,24 @@ def reset(sock):
 
 
 def run(tmp_path, far, *words):
-    """`zconform tap` as a program; it has said where it listens."""
-    command = [sys.executable, "-m", "zenoh_harness.cli", "tap", "--listen", "tcp/127.0.0.1:0"]
-    to = "tcp/{}:{}".format(*far.getsockname())
+    """`zconform tap` as a program on TCP; it has said where it listens."""
+    program, at = run_at(tmp_path, "tcp/127.0.0.1:0", "tcp/{}:{}".format(*far.getsockname()), *words)
+    return program, at.port
+
+
+def run_at(tmp_path, listen, to, *words):
+    """`zconform tap` as a program between two locators, and where it says that it listens."""
+    command = [sys.executable, "-m", "zenoh_harness.cli", "tap", "--listen", str(listen), "--to", str(to)]
     program = subprocess.Popen(
-        [*command, "--to", to, "--record", str(tmp_path / "talk.jsonl"), *words],
+        [*command, "--record", str(tmp_path / "talk.jsonl"), *words],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     line = program.stderr.readline()
-    assert "listening at tcp/127.0.0.1:" in line
-    return program, int(line.split("tcp/127.0.0.1:")[1].split(",")[0])
+    assert "listening at " in line
+    return program, Locator.parse(line.split("listening at ")[1].split(",")[0])
 
 
 def test_the_command_records_and_says_who_ended(tmp_path, far):
@@ -148,17 +156,23 @@ def test_the_laws_judge_what_went_by(tmp_path, far, honest, code):
     assert ("link-1 initiator session-establishment/" in said) is not honest
 
 
-def test_each_message_is_told_as_it_goes_by_when_asked(tmp_path, far):
-    batch = encode(init_syn(b"\x01\x02"))
-    program, port = run(tmp_path, far, "--links", "1", "-v")
-    with program, socket.create_connection(("127.0.0.1", port)) as near:
-        there, _ = far.accept()
-        near.sendall(len(batch).to_bytes(2, "little") + batch)
-        assert take(there, 2 + len(batch))
-        near.close()
-        there.close()
-        assert program.wait(scaled(PATIENCE)) == 0
-        assert f"link-1 initiator init {batch.hex()}" in program.stderr.read()
+@pytest.mark.parametrize("protocol", ["tcp", "tls"])
+def test_each_message_is_told_as_it_goes_by_when_asked(tmp_path, protocol):
+    """Over TLS, too: it ends at the tap on both sides."""
+    authority = Authority(tmp_path)
+    listen = Locator.of(protocol, "127.0.0.1", 0, authority.listens())
+    batch = frame_batch(encode(init_syn(b"\x01\x02")))
+    with LinkListener.open(listen) as far:
+        to = Locator(protocol, far.locator.address, authority.trust)
+        program, at = run_at(tmp_path, listen, to, "--links", "1", "-v")
+        deadline = Deadline.after(PATIENCE)
+        with program, connect(Locator(protocol, at.address, authority.trust), deadline) as near:
+            with far.accept(deadline) as there:
+                near.send(batch, deadline)
+                assert there.receive(deadline).data == batch
+            near.close()
+            assert program.wait(scaled(PATIENCE)) == 0
+            assert f"link-1 initiator init {batch[2:].hex()}" in program.stderr.read()
 
 
 def test_a_recording_is_not_written_over_unasked(tmp_path, capsys):
