@@ -212,6 +212,16 @@ def test_each_address_has_its_own_datagram_link_once():
             assert listener.accept(Deadline.after(0.1)) is None
 
 
+def test_a_datagram_link_whose_opener_has_left_is_skipped():
+    with datagrams() as listener:
+        with connect(listener.locator, soon()) as early:
+            early.send(b"early", soon())
+        with connect(listener.locator, soon()) as late:
+            late.send(b"late", soon())
+            with listener.accept(soon()) as accepted:
+                assert accepted.receive(soon()).data == b"late"
+
+
 def test_a_port_without_a_listener_is_a_reset():
     with datagrams() as listener:
         gone = listener.locator
