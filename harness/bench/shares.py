@@ -28,11 +28,12 @@ from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.loading import import_all
+from zenoh_conformance.models import STEPS
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.reference.exploring import models
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.run.attempt.model_cases import EXAMPLES, STEPS
+from zenoh_harness.run.attempt.model_cases import EXAMPLES
 
 AREAS = {
     "handshake": (("establishment", "closing"), ("session-establishment", "close")),

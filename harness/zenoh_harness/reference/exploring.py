@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from types import ModuleType
-from typing import Final
 
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.kept_waiting import as_seen_in_time
 from zenoh_conformance.loading import import_all
+from zenoh_conformance.models import STEPS
 from zenoh_conformance.reading.conversation import Side
 
 from . import Reference
 from .configured import CHANGES
 from .memory import MemoryScene, able
-
-STEPS: Final = 8
-"""The most steps of one run of a model."""
 
 
 def models() -> Sequence[ModuleType]:

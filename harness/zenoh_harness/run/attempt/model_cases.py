@@ -13,6 +13,7 @@ from zenoh_conformance.cases.case import Case
 from zenoh_conformance.cases.controls import WORKS
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.loading import import_all
+from zenoh_conformance.models import STEPS
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Scene
 from zenoh_harness.run.attempt.scenes import Overtime, Stage
@@ -21,14 +22,11 @@ Known = Mapping[str, Collection[str]] | Collection[str]
 """Requirements from which the target is known to deviate, as `models.modelled` has them."""
 
 PACKAGE: Final = "zenoh_conformance.models"
-EXAMPLES: Final = {"quick": 5, "full": 25, "nightly": 1000}
+EXAMPLES: Final = {"quick": 6, "full": 31, "nightly": 1000}
 """Runs of a machine by depth."""
 
 SHRINKS: Final = 100
 """Runs from which on a failing one is made smaller: on a node that is slow to refuse, that takes minutes."""
-
-STEPS: Final = 10
-"""The most steps of one run."""
 
 MANY: Final = ("many-links", "many-sessions")
 """What a node that listens must have room for: a model opens as it draws."""
