@@ -130,7 +130,7 @@ def test_an_answer_that_cannot_be_decoded_says_nothing_of_what_it_answers():
 
 def test_what_is_no_message_of_a_session_is_not_played_and_says_why():
     vectors = [vector for vector in golden() if vector.id in ("init/syn-plain", "vle/one-byte-0", "scout/plain")]
-    others = [vector for vector in golden() if vector.layer in ("vle", "keyexpr")][:2]
+    others = [vector for vector in golden() if vector.layer in ("vle", "scouting")][:2]
     assert all(answer.cause.startswith("not played: ") for answer in played(vectors=[*vectors, *others]).values())
 
 

@@ -18,6 +18,7 @@ from zenoh_conformance.talking import Dialogue
 from zenoh_harness.links.timing import scaled
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.vectors.answers import VectorAnswer, answer_for
+from zenoh_harness.run.vectors.keys_in_messages import BAD_KEY
 from zenoh_harness.run.vectors.standing import FENCED, VectorInSession, whole
 from zenoh_vectors.judge import VectorOutcome, judge, judge_mistake
 from zenoh_vectors.loader import Vector
@@ -34,7 +35,7 @@ MOST_TIME: Final = 0x66 << 56
 QUIET_EXTENSIONS: Final = frozenset({"QoS", "Timestamp", "Unknown"})
 """Extensions of REQUEST with which a node has to pass it on; with another one it may end the query itself."""
 
-NOT_KNOWN: Final = ("unknown-mandatory-extension", "unknown-id")
+NOT_KNOWN: Final = ("unknown-mandatory-extension", "unknown-id", BAD_KEY)
 """Refusals that CLOSE may give other reasons than INVALID for."""
 
 REASONS: Final = (CloseReason.UNSUPPORTED, CloseReason.INVALID, CloseReason.GENERIC)

@@ -162,9 +162,11 @@ def with_cookie(one: VectorInSession, cookie: bytes) -> bytes:
     if "open.cookie.length" not in paths or "open.cookie.bytes" not in paths:
         return one.vector.data
     own = {segment.path: segment.data for segment in one.vector.segments}
-    if vle.decode(own["open.cookie.length"], 0)[0] != len(own["open.cookie.bytes"]):
+    stated, has = vle.decode(own["open.cookie.length"], 0)[0], len(own["open.cookie.bytes"])
+    if stated < has:
         return one.vector.data
-    given = {"open.cookie.length": vle.encode(len(cookie)), "open.cookie.bytes": cookie}
+    # A length that lies still does: a node that takes what there is must not refuse it for another cookie.
+    given = {"open.cookie.length": vle.encode(len(cookie) + stated - has), "open.cookie.bytes": cookie}
     return b"".join(given.get(segment.path, segment.data) for segment in one.vector.segments)
 
 

@@ -35,7 +35,7 @@ from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.attempt.scenes import Overtime
 from zenoh_harness.run.vectors.answers import VectorAnswer
-from zenoh_harness.run.vectors.carriers import Carrier, few_of_each, has_carrier, wrong_in_carriers
+from zenoh_harness.run.vectors.carriers import PACKING, Carrier, few_of_each, has_carrier, wrong_in_carriers
 from zenoh_harness.run.vectors.effects import (
     HEAD,
     NOT_REFUSED,
@@ -70,7 +70,7 @@ from zenoh_harness.run.vectors.passed_on import (
     is_final,
     pair_passed_on,
 )
-from zenoh_harness.run.vectors.refusals import WATCHES, effect_behind, watch_for_effect
+from zenoh_harness.run.vectors.refusals import effect_behind, watch_for_effect, watch_of
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
 
@@ -203,12 +203,12 @@ class Player:
 
     @contextmanager
     def _unless_no_session(self, one: VectorInSession) -> Iterator[list[tuple[VectorInSession, VectorAnswer]]]:
-        """Yield a list that has the answer for a vector whose number no session of the node begins at."""
+        """Yield a list that has the answer for a vector with whose number, or in whose mode, no session of the node begins."""
         answers: list[tuple[VectorInSession, VectorAnswer]] = []
         try:
             yield answers
         except NoSessionError:
-            answers.append((one, not_played("no session of the node begins at its sequence number")))
+            answers.append((one, not_played("no session of the node begins as it needs")))
 
     def _control(self, kinds: set[str], controls: Iterable[Vector]) -> None:
         """Look whether the node reads a well-formed message of each kind that it must refuse otherwise."""
@@ -251,7 +251,10 @@ class Player:
             [message for message in one.messages if isinstance(message, Push) and is_heard(message)] for one in group
         ]
         with self._sessions(group, hears=any(shown)) as sessions:
-            if group[0].lane[1] is not None and not Party(sessions.writer, "writer", "").has_lanes:
+            if (
+                any(priority is not None for _, priority in group[0].lanes)
+                and not Party(sessions.writer, "writer", "").has_lanes
+            ):
                 return [not_played("lanes were not negotiated")]
             if len(group) == 1 and len(group[0].vector.data) + HEAD > sessions.writer.room:
                 return [not_played("it is larger than a batch")]
@@ -429,8 +432,11 @@ class Player:
     def _refusal(self, one: VectorInSession) -> VectorAnswer:
         if one.kind in self._ended and one.kind not in self._read:
             return not_played(f"the node ends the session at well-formed messages of the kind {one.kind}, too")
-        with self._sessions([one], hears=one.kind in WATCHES) as sessions:
-            data, effect = watch_for_effect(sessions, one)
+        with self._sessions([one], hears=watch_of(one) is not None) as sessions:
+            try:
+                data, effect = watch_for_effect(sessions, one)
+            except Deviation as deviation:
+                return not_played(f"what would show its effect does not work: {deviation}")
             if end := self._say(sessions.writer, [one], data):
                 return self._ends([one], end, sessions.writer.closed)[0]
             shown = effect() or effect_behind(sessions.writer, one)
@@ -465,10 +471,13 @@ class Player:
             reader = scene.session("reader") if hears and self.routes else None
             writer = scene.dialogue("writer")
             writer.initial_sn = group[0].sn or 0
-            open_session(writer, self._profile, **self._carrier.offers)
+            carrier = Carrier((group[0].mode, PACKING.default)) if group[0].mode else self._carrier
+            open_session(writer, self._profile, **carrier.offers)
+            if not carrier.is_settled(writer) and group[0].mode:
+                raise NoSessionError
             declare_for(group, writer, reader)
         except Deviation as deviation:
-            if group[0].sn:
+            if group[0].sn or group[0].mode:
                 raise NoSessionError from deviation
             if may_revive and self._revive(True) is not None:
                 return self._open_sessions(scenes, group, hears=hears, may_revive=False)
@@ -481,9 +490,10 @@ class Player:
         self.fences, self._awaited = self.fences + 1, ""
         with self._carrier.said(writer, network):
             for one in (one for one in group if one.vector.layer != "network"):
-                writer.send(one.vector.data)
-                if one.sn is not None:
-                    writer.next_sn(one.lane[0], sane.DEFAULT_PRIORITY if one.lane[1] is None else one.lane[1])
+                for batch in one.batches or (one.vector.data,):
+                    writer.send(batch)
+                for reliable, priority in one.lanes:
+                    writer.next_sn(reliable, sane.DEFAULT_PRIORITY if priority is None else priority)
             try:
                 writer.fence()
             except Deviation as missed:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
@@ -18,12 +19,14 @@ from zenoh_conformance.messages import (
     Request,
     Response,
 )
+from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import registry, vle
 from zenoh_harness.run.vectors.carriers import standing_before
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, ask_through
+from zenoh_harness.run.vectors.keys_in_messages import BAD_KEY
 from zenoh_harness.run.vectors.passed_on import COMPLETE, OUR_IDS, Sessions
 from zenoh_harness.run.vectors.standing import VectorInSession
 
@@ -33,10 +36,14 @@ KEY: Final = "a"
 SUFFIX: Final = ".suffix.bytes"
 """The end of the path of a key's suffix."""
 
-ASSIGNED: Final = frozenset(
-    registry.of(cls).id for layer in (Layer.TRANSPORT, Layer.NETWORK) for cls in registry.kinds(layer).values()
-)
-"""The ids that are a message's in one of the two layers of a session."""
+IDS: Final = {
+    layer: frozenset(registry.of(cls).id for cls in registry.kinds(layer).values())
+    for layer in (Layer.TRANSPORT, Layer.NETWORK)
+}
+"""The ids of messages in the two layers of a session; behind a network message, one of a transport message may follow."""
+
+ENDLESS: Final = ("unknown-id", "wrong-body", "bad-enc")
+"""Refusals of bytes that do not tell how long they are."""
 
 Changes = dict[str, bytes]
 
@@ -46,10 +53,13 @@ Effect = Callable[[], str]
 
 def watch_for_effect(sessions: Sessions, one: VectorInSession) -> tuple[bytes, Effect]:
     """Prepare the sessions for a vector that must be refused; return its bytes there, and what looks for its effect."""
-    if sessions.reader is None or one.kind not in WATCHES:
+    watch = watch_of(one)
+    if sessions.reader is None or watch is None:
         return one.vector.data, lambda: ""
     far, near = sessions.reader, sessions.writer
-    changes, effect = WATCHES[one.kind](near, far)
+    changes, effect = watch(near, far)
+    if one.vector.refuses is not None and one.vector.refuses.why == BAD_KEY:
+        effect = partial(_bad_key, far)
     before = len(far.heard)
 
     def any_effect() -> str:
@@ -73,6 +83,12 @@ def _without_scopes(one: VectorInSession) -> Changes:
 def _bytes_with(one: VectorInSession, changes: Mapping[str, bytes]) -> bytes:
     """The bytes of a vector, in which these segments are others."""
     return b"".join(changes.get(segment.path, segment.data) for segment in one.vector.segments)
+
+
+def _bad_key(far: Dialogue) -> str:
+    """A node that drops a publication to no canonical key expression, or makes its key canonical, sends none itself."""
+    came = (key for _, key in Hearing(far).all(Push) if key is not None)
+    return "a key that is no canonical key expression is passed on" if not all(map(keyexpr.is_canonical, came)) else ""
 
 
 def _publication(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
@@ -142,13 +158,29 @@ WATCHES: Final[Mapping[str, Watch]] = {
 """How the effect of each kind of message is looked for."""
 
 
+def watch_of(one: VectorInSession) -> Watch | None:
+    """How the effect of a vector is looked for, None if it has none that shows; before what is refused in a batch others may stand."""
+    if one.batches:
+        return _publication if one.vector.refuses is not None and one.vector.refuses.at == 0 else None
+    return WATCHES.get(one.kind)
+
+
 def effect_behind(us: Dialogue, one: VectorInSession) -> str:
-    """The effect of what stands behind an id of no message in the same batch, empty if none: nobody knows where it begins."""
-    if not one.vector.data or one.vector.data[0] & 0x1F in ASSIGNED:
+    """The effect of what stands behind such bytes in the same batch, empty if none: nobody knows where it begins."""
+    refused, data = one.vector.refuses, one.vector.data
+    if refused is None or refused.why not in ENDLESS or refused.at >= len(data):
         return ""
-    try:
-        with standing_before(us, one.vector.data, in_frame=one.vector.layer == "network"):
-            us.fence(within=us.unit)
-    except Deviation:
+    mid, in_frame = data[refused.at] & 0x1F, one.vector.layer == "network"
+    if refused.why == "unknown-id" and mid in IDS[Layer.TRANSPORT] | (IDS[Layer.NETWORK] if in_frame else frozenset()):
         return ""
-    return "a request behind it in its batch is answered"
+    return _answered(us, data, [True, False] if in_frame and refused.why == "unknown-id" else [in_frame])
+
+
+def _answered(us: Dialogue, data: bytes, frames: Sequence[bool]) -> str:
+    """Say these bytes with a request behind them, in one FRAME with them or in the next one."""
+    for in_frame in frames:
+        with suppress(Deviation):
+            with standing_before(us, data, in_frame=in_frame):
+                us.fence(within=us.unit)
+            return "a request behind it in its batch is answered"
+    return ""

@@ -7,8 +7,8 @@ session at those, and nothing is judged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
@@ -43,6 +43,7 @@ from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import Layer, from_json
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import registry, vle
+from zenoh_harness.run.vectors import keys_in_messages, whole_batches
 from zenoh_harness.run.vectors.our_numbers import with_our_number
 from zenoh_vectors.loader import Vector
 
@@ -57,6 +58,9 @@ OTHERS_STEPS: Final = {
     Side.INITIATOR: "InitSyn and OpenSyn are no messages to a node that connects",
 }
 """Why a step of a handshake is not sent to a node of that side."""
+
+BATCH: Final = "Batch"
+"""Stands for the kind of a vector that is a whole batch."""
 
 NEVER_BEGUN: Final = "it ends an interest that we did not have"
 """Why an INTEREST that ends one is not sent to a node that connects, and why one that listens may end the session at it."""
@@ -98,6 +102,10 @@ class VectorInSession:
     family: Family
     kind: str
     """The kind of its message, by which refusals are compared with what is read."""
+    batches: tuple[bytes, ...] = ()
+    """Whole batches, where it is made of some."""
+    mode: str = ""
+    """The extension of INIT by which its session is settled; empty for none."""
     messages: tuple[Any, ...] = ()
     """The network messages that it holds, or the transport message."""
     scopes: frozenset[int] = frozenset()
@@ -106,8 +114,8 @@ class VectorInSession:
     """Ids that it declares or ends: no other vector of its session may use them."""
     sn: int | None = None
     """The sequence number of its FRAME or FRAGMENT."""
-    lane: tuple[bool, int | None] = (True, None)
-    """The channel and the priority of its FRAME or FRAGMENT; None without QoS."""
+    lanes: tuple[tuple[bool, int | None], ...] = ()
+    """The channel and the priority of each of its FRAMEs and FRAGMENTs; None without QoS."""
     open_point: str = ""
     """Why a node may end the session although it is well-formed; empty where it may not."""
 
@@ -120,6 +128,10 @@ class VectorInSession:
 
 def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | str:
     """Return how a vector stands in a session with a node of that side, or why it does not."""
+    if keys_in_messages.is_undisputed(vector):
+        vector = keys_in_messages.in_publication(vector)
+    if (batches := whole_batches.of(vector)) is not None:
+        return _in_batches(vector, batches)
     if vector.layer not in ("transport", "network"):
         return f"vectors of the layer {vector.layer} are no message of a session"
     if not vector.data:
@@ -136,11 +148,43 @@ def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | s
         if vector.refuses.why == "trailing-bytes":
             return "what follows a message in its batch is the next message"
         family = Family.HANDSHAKE if kind in HANDSHAKE else Family.REFUSED
-        return VectorInSession(vector=vector, family=family, kind=kind, sn=_number(vector))
+        return _refused(vector, family, kind)
     message = from_json(vector.means or {}, layer)
     if side is Side.INITIATOR and _ends_an_interest(message):
         return NEVER_BEGUN
     return _well_formed(*with_our_number(vector, message), kind)
+
+
+def _refused(vector: Vector, family: Family, kind: str) -> VectorInSession:
+    sn = _number(vector)
+    return VectorInSession(
+        vector=vector, family=family, kind=kind, sn=sn, lanes=((True, None),) if sn is not None else ()
+    )
+
+
+def _in_batches(vector: Vector, batches: tuple[bytes, ...]) -> VectorInSession | str:
+    """Whole batches, on a link of their own."""
+    if not all(batches):
+        return "it has no bytes"
+    layer = Layer.LOWLATENCY if vector.layer == Layer.LOWLATENCY else Layer.TRANSPORT
+    mode = whole_batches.MODES.get(layer, "")
+    vector = replace(vector, data=b"".join(batches), means=vector.means or {}, steps=())
+    if vector.refuses is not None:
+        return replace(_refused(vector, Family.REFUSED, BATCH), batches=batches, mode=mode)
+    messages = whole_batches.messages_of(batches, layer)
+    if any(type(one).__name__ in {*HANDSHAKE, "Join"} for one in messages):
+        return "a step of a handshake is no message of a session"
+    if isinstance(messages[-1], Close):
+        return "that a batch is read to its end is for the checks of batches"
+    stands = _well_formed(vector, messages, BATCH)
+    if isinstance(stands, str):
+        return stands
+    if stands.scopes & {number for name, number in stands.claims if name == "expr"}:
+        return "it uses a number that it declares"
+    if stands.scopes and stands.sn is not None:
+        return "its sequence number comes before that of the declaration of its key"
+    family = Family.ALONE if mode else stands.family
+    return replace(stands, batches=batches, mode=mode, family=family)
 
 
 def _kind(layer: Layer, header: int) -> str:
@@ -150,35 +194,48 @@ def _kind(layer: Layer, header: int) -> str:
 
 def _number(vector: Vector) -> int | None:
     """The sequence number that the bytes state, where it is whole."""
-    data = next((one.data for one in vector.segments if one.path in ("frame.sn", "fragment.sn")), b"")
+    data = next((one.data for one in vector.segments if one.path.endswith(("frame.sn", "fragment.sn"))), b"")
     number = vle.decode(data, 0)[0] if data and data[-1] < 0x80 else None
     return number if number is not None and number <= MOST_SN else None
 
 
 def _well_formed(vector: Vector, message: Any, kind: str) -> VectorInSession | str:
-    parts = message.messages if isinstance(message, Frame) else (message,)
+    outer = message if isinstance(message, list) else [message]
+    parts = list(whole_batches.network_messages(outer)) if kind == BATCH else _inside(message)
     for part in parts:
         for key, mapping in _keys(part):
             if fault := _unusable(key, mapping):
                 return fault
-    of_frame = isinstance(message, Frame | Fragment)
-    if of_frame and message.sn > MOST_SN:
+    framed = [one for one in outer if isinstance(one, Frame | Fragment)]
+    lanes = [(one.reliable, _priority(one)) for one in framed]
+    if framed and max(one.sn for one in framed) > MOST_SN:
         return "its sequence number is beyond the resolution"
-    qos = next((ext.value & 7 for ext in message.exts if type(ext).__name__ == "QoS"), None) if of_frame else None
+    if any(one.sn != framed[0].sn + lanes[:at].count(lanes[at]) for at, one in enumerate(framed)):
+        return "its sequence numbers do not follow each other"
     return VectorInSession(
         vector=vector,
-        family=Family.ALONE if of_frame else _family(message),
+        family=_family(outer[0]) if len(outer) == 1 else Family.ALONE,
         kind=kind,
         messages=tuple(parts),
         scopes=frozenset(key.scope for part in parts for key, _ in _keys(part) if key.scope),
         claims=frozenset(claim for part in parts for claim in _claims(part)),
-        sn=message.sn if of_frame else None,
-        lane=(message.reliable, qos) if of_frame else (True, None),
+        sn=framed[0].sn if framed else None,
+        lanes=tuple(lanes),
         open_point=next((point for part in parts if (point := open_point(part))), ""),
     )
 
 
+def _inside(message: Any) -> Sequence[Any]:
+    return message.messages if isinstance(message, Frame) else (message,)
+
+
+def _priority(carrier: Frame | Fragment) -> int | None:
+    return next((getattr(ext, "value", 0) & 7 for ext in carrier.exts if type(ext).__name__ == "QoS"), None)
+
+
 def _family(message: Any) -> Family:
+    if isinstance(message, Frame | Fragment):
+        return Family.ALONE
     if isinstance(message, Push):
         return Family.PUSH
     if isinstance(message, Request):
