@@ -22,6 +22,10 @@ SHOWN = {
     "message-reference/data-ids-scoped-to-body: QUERY in PUSH": "router",
     "message-reference/data-ids-scoped-to-body: PUT in REQUEST": "router",
     "primitives/strings-are-utf8: what is no UTF-8 is replaced": "router",
+    "primitives/key-expression-grammar: a chunk may be empty": "router",
+    "primitives/extension-encoding-3-not-used: ENC 11 of OAM is a unit": "receiver",
+    "message-reference/id-ranges-disjoint: a network message is taken for a transport message": "receiver",
+    "primitives/truncated-is-refused: Open: a cookie that is cut short is what there is": "receiver",
 }
 
 
@@ -82,6 +86,7 @@ def test_the_table_is_what_is_derived(vectors, kind):
 
 
 IN_RUNS = (
+    "push/del-id: another id",
     "primitives/vle-ninth-byte: a tenth byte follows",
     "primitives/z64-width: nine bytes are too many",
     "primitives/vle-seven-bits: high group first",
@@ -95,6 +100,11 @@ LEAST = {"router": 55, "receiver": 37}
 @pytest.mark.parametrize("name", IN_RUNS)
 def test_a_quick_run_notices_at_a_receiver(faults, name):
     assert in_nodes.red_in_run(faults[name], "receiver")
+
+
+def test_what_shows_an_effect_may_not_work_either(faults):
+    """A node that answers no query of ours ended the play with an error of ours."""
+    assert in_nodes.red_in_run(faults["primitives/vle-seven-bits: eight bits a group"], "router")
 
 
 @pytest.mark.soak

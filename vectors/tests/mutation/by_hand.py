@@ -33,7 +33,13 @@ def _messages_of(changes: tuple[Change, ...]) -> tuple[str, ...]:
     """Beginnings of the ids of vectors of the messages whose readers are changed."""
     changed = {change.function for change in changes if isinstance(change, Text)}
     owners = (registry.of(cls) for cls in registry.MESSAGES)
-    return tuple(f"{owner.path.replace('_', '-')}/" for owner in owners if owner.read in changed)
+    of_keys = ("keyexpr/",) if any(one.__module__ == keyexpr.__name__ for one in changed) else ()
+    return (*of_keys, *(f"{owner.path.replace('_', '-')}/" for owner in owners if _readers_of(owner) & changed))
+
+
+def _readers_of(owner: Any) -> set[Callable[..., Any]]:
+    """The readers of a message and of its extensions."""
+    return {owner.read, *(registry.of(ext).read for ext in owner.extensions or ())}
 
 
 def reader(cls: type) -> Callable[..., Any]:
@@ -86,8 +92,9 @@ def ids() -> Iterator[Fault]:
     yield "a transport message is taken for a network message", page + "id-ranges-disjoint", (Entry(net, 0x04, transport[0x04]),)
     yield "QUERY in PUSH", page + "data-ids-scoped-to-body", carried(m.Push, m.Query)
     yield "PUT in REQUEST", page + "data-ids-scoped-to-body", carried(m.Request, m.Put)
-    yield "DECLARE in DECLARE", "", carried(m.Declare, m.Declare)
-    yield "four bits of the id", "primitives/header-id", (Text(codec.decode, "data[0] & 0x1F", "data[0] & 0x0F"),)
+    yield "DECLARE in DECLARE", page + "data-ids-scoped-to-body", carried(m.Declare, m.Declare)
+    yield "four bits of the id", "primitives/header-id", (
+        Text(codec.decode, "data[0] & 0x1F", "data[0] & 0x0F"), Text(batch.read_one, "readers[data[at] & 0x1F]", "readers[data[at] & 0x0F]"))
     yield "scouting shares the ids of the transport", "scouting/own-id-space", (Entry(scouting, 1, transport[1]), Entry(scouting, 2, transport[2]))
     yield "an unassigned scouting id is taken", "scouting/own-id-space", (Entry(scouting, 3, scouting[2]),)
     yield "flags of PUT changed over", "primitives/header-flags", read(m.Put, "header & 0x20", "header & 0x40")
@@ -136,7 +143,7 @@ def strings() -> Iterator[Fault]:
     for cls, field in ((m.Put, "payload"), (m.Init, "cookie"), (m.Open, "cookie"), (m.Err, "payload"), (m.Oam, "body"), (m.Query, "parameters")):
         yield f"{cls.__name__}: a {field} that is cut short is what there is", page + "truncated-is-refused", read(cls, f"if {field}_size > end - at:", "if False:")
     yield "an extension that is cut short is what there is", page + "truncated-is-refused", read(init_exts.Auth, "if size > end - at:", "size = min(size, end - at)\n    if False:")
-    yield "an unknown extension that is cut short is what there is", "", (Text(SKIP_UNKNOWN, "if size > end - at:", "size = min(size, end - at)\n        if False:"),)
+    yield "an unknown extension that is cut short is what there is", page + "truncated-is-refused", (Text(SKIP_UNKNOWN, "if size > end - at:", "size = min(size, end - at)\n        if False:"),)
     yield "DEL with a payload", "", read(m.Del, "return item, at", "return item, max(at, end)")
     yield "slices without a count", "", (Text(payload.skip, "count, at = vle.read(data, at, end, path, diagnostics)", "count = 1"),)
     yield "slices without a kind", "", (Text(payload.skip, "begin = at + 1", "begin = at"),)
@@ -178,12 +185,12 @@ def keys() -> Iterator[Fault]:
     yield "a scope of seventeen bits", "", read(m.Push, "key.scope = key_scope", "key.scope = key_scope & 0x7fff")
     yield "options N and M count without R", "interests/key-flags-need-restricted", read(m.Interest, "if options and options & 0x10:", "if options and options & 0x30:")
     yield "a final INTEREST has options", "interests/final-carries-only-id", read(m.Interest, "if mode:", "if True:")
-    yield "a key may hold #", "", (Text(keyexpr._check_chunk, "[#?]", "[?]"),)
-    yield "a key may hold ?", "", (Text(keyexpr._check_chunk, "[#?]", "[#]"),)
-    yield "a chunk may be empty", "", (Text(keyexpr._check_chunk, "if not chunk:", "if False:"),)
-    yield "a star may stand in a chunk", "", (Text(keyexpr._check_chunk, r"|(?<!\$)\*", ""),)
-    yield "a lone $* is canonical", "", (Text(keyexpr._check_chunk, 'if chunk == "$*":', "if False:"), Text(keyexpr.canonize, '"*" if chunk == "$*" else chunk', "chunk"))
-    yield "**/* stays as it is", "", (Text(keyexpr.canonize, '["*", "**"]', '["**", "*"]'),)
+    yield "a key may hold #", page + "key-expression-grammar", (Text(keyexpr._check_chunk, "[#?]", "[?]"),)
+    yield "a key may hold ?", page + "key-expression-grammar", (Text(keyexpr._check_chunk, "[#?]", "[#]"),)
+    yield "a chunk may be empty", page + "key-expression-grammar", (Text(keyexpr._check_chunk, "if not chunk:", "if False:"),)
+    yield "a star may stand in a chunk", page + "key-expression-grammar", (Text(keyexpr._check_chunk, r"|(?<!\$)\*", ""),)
+    yield "a lone $* is canonical", page + "key-expression-grammar", (Text(keyexpr._check_chunk, 'if chunk == "$*":', "if False:"), Text(keyexpr.canonize, '"*" if chunk == "$*" else chunk', "chunk"))
+    yield "**/* stays as it is", page + "key-expression-grammar", (Text(keyexpr.canonize, '["*", "**"]', '["**", "*"]'),)
 
 
 # --- chains of extensions ---------------------------------------------------------------------------------------------------
@@ -267,8 +274,8 @@ def framings() -> Iterator[Fault]:
     yield "one message a batch", "", (Text(batch.decode_batch, "at += decoded.size", "at = len(data)"),)
     yield "FRAME takes the rest of the batch", "message-reference/frame-messages-fill-batch", read(m.Frame, "messages = tuple(messages)", "messages, at = tuple(messages), end")
     yield "FRAGMENT ends where a message begins", "", read(m.Fragment, "payload = data[at:at + payload_size]", "payload = data[at:at + payload_size].rstrip(b'\\x00')")
-    yield "FRAME in a low-latency batch", "", (Text(batch._of_layer, "for mid in _WITHOUT_FRAME:", "for mid in (*_WITHOUT_FRAME, 5):"),)
-    yield "no KEEP_ALIVE in a low-latency batch", "", (Text(batch._of_layer, "for mid in _WITHOUT_FRAME:", "for mid in (3,):"),)
+    yield "FRAME in a low-latency batch", "batching/low-latency-framing", (Text(batch._of_layer, "for mid in _WITHOUT_FRAME:", "for mid in (*_WITHOUT_FRAME, 5):"),)
+    yield "no KEEP_ALIVE in a low-latency batch", "batching/low-latency-framing", (Text(batch._of_layer, "for mid in _WITHOUT_FRAME:", "for mid in (3,):"),)
 
 
 def layouts() -> Iterator[Fault]:

@@ -32,6 +32,7 @@ from zenoh_harness.run.vectors.rows import (
     rows,
 )
 from zenoh_harness.run.vectors.rows import KINDS as KINDS_OF_SIDES
+from zenoh_harness.run.vectors.rows import also_shown as also_shown_before
 from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector, load
 
@@ -217,7 +218,8 @@ def judged_on(kind: str, vectors: Sequence[Vector], only: Collection[str] = ()) 
 def also_shown(kind: str, vectors: Sequence[Vector], faults: Iterable[Mutant]) -> dict[str, list[str]]:
     """Each row with a vector for each of these faults that no vector of a quick run shows; "" for faults in no row."""
     found: dict[str, set[str]] = defaultdict(set)
-    played = {one.id for one in of_a_run("quick", KINDS[kind])}
+    before = frozenset(ident for ids in also_shown_before()[kind].values() for ident in ids)
+    played = {one.id for one in of_a_run("quick", KINDS[kind])} - before  # what the table holds now is derived again
     for fault in faults:
         with suppress(HarnessError):
             red = [] if fault.requirement.startswith(UNHEARD) else [one.id for one in shown(fault, kind, vectors)]

@@ -209,7 +209,7 @@ def _unread_extensions(answers: Answers, covering: Mapping[str, Sequence[int]]) 
 def judge_row(requirement: str, played: Played) -> RowVerdict:
     """Fold the answers about a requirement into one."""
     noticing, surviving = (judged_on()[kind].get(requirement, ()) for kind in (played.kind, KINDS[played.side][-1]))
-    about = played.about(requirement, noticing)
+    about = played.about(requirement, (*noticing, *also_shown()[played.kind].get(requirement, ())))
     counts = counts_of(each for _, each in about)
     red = [
         (one, played.explain(one, each))
