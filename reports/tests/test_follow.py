@@ -192,11 +192,12 @@ def test_the_flows_of_the_state_store_are_the_plain_ones_and_another_version_lea
 
 @pytest.mark.needs("java", "spark")
 def test_what_was_planned_and_what_arrived_since_are_batches_of_the_stream(spark: SparkSession, tmp_path: Path) -> None:
-    """A job that was ended after the plan of its first batch: what arrived later is taken too."""
+    """A job that was ended after the plan of its first batch, with a store in which nothing is: what arrived later is taken too."""
     from zenoh_reports.pipeline import follow as stages
 
     file = captured(tmp_path, plant=wrong_version)
     parts = parts_of(file, tmp_path / "in", 2)
+    (tmp_path / "out" / "checkpoint" / "spark" / "state" / "0" / "0").mkdir(parents=True)
     assert Checkpoint(tmp_path / "out" / "checkpoint").plan(0, lambda: [str(parts[0])]) is not None
     said: list[str] = []
     assert stages.follow(spark, tmp_path / "in", tmp_path / "out", once=True, say=said.append, settled=-1) == 1

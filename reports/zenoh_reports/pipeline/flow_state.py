@@ -22,9 +22,14 @@ from .traffic import alone
 from .types import batches, rows_of, schema
 
 PROVIDER: Final = {
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
-"""The state store that keeps maps."""
+"""
+The state store that keeps maps.
+
+It is made before the first batch is planned: a job that was ended in between leaves a store in which nothing is, and goes on with it.
+"""
 ACROSS: Final = "across"
 """The fact that holds the laws that look across connections, for the next batch."""
 
