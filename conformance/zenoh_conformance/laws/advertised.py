@@ -77,7 +77,7 @@ class Stay:
 @law("message-reference/join-sent-periodically")
 class JoinsAgree(Law):
     """
-    JOIN is said again: each says the same of its sender, except for the numbers.
+    JOIN advertises the session's parameters again: the same ones. Numbers go on, and a node may take another lease.
 
     A JOIN after CLOSE, after silence for the lease, or whose numbers do not go on from those of the last one, is that of a node
     which has come back. So may be one with another ZenohID where all lanes have one number: nodes that begin with a constant have.
@@ -117,13 +117,16 @@ class JoinsAgree(Law):
 
 
 def terms_of(join: Join) -> Iterator[tuple[str, object]]:
-    """What a JOIN says of its sender, without the numbers: field and value. An unknown extension may say anything, and change."""
+    """
+    What the sessions with a node rest on: field and value.
+
+    No sentence keeps a node from taking another lease while it runs, and an unknown extension may say anything.
+    """
     yield "version", join.version
     yield "whatami", join.whatami
     yield "zid", join.zid
     yield "resolution", sane.DEFAULT_RESOLUTION if join.resolution is None else join.resolution
     yield "batch_size", DEFAULT_BATCH if join.batch_size is None else join.batch_size
-    yield "lease", seconds_of_lease(join)
     yield "exts", [type(ext) if isinstance(ext, QoS) else ext for ext in join.exts if not isinstance(ext, Unknown)]
 
 

@@ -190,9 +190,9 @@ fault(
     caught_by=OFFLINE,
 )
 fault(
-    "says-another-lease-each-time",
-    "Says a longer lease in each JOIN.",
-    join=lambda node, base: replace(base(), lease=base().lease + next(node.said)),
+    "says-another-size-each-time",
+    "Says a smaller size of its batches in each JOIN.",
+    join=lambda node, base: replace(base(), resolution=sane.DEFAULT_RESOLUTION, batch_size=8000 - next(node.said)),
     state={"said": count},
     caught_by="law/joins-agree",
 )
