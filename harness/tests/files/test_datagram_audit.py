@@ -291,7 +291,11 @@ def data_with(data, more):
     return encode(replace(frame, sn=frame.sn + more))
 
 
-COMES_BACK = {"size": {"resolution": 0x0A, "batch_size": 4096}, "role": {"whatami": WhatAmI.CLIENT}, "zid": {"zid": ZenohID(b"fer")}}
+COMES_BACK = {
+    "size": {"resolution": 0x0A, "batch_size": 4096},
+    "role": {"whatami": WhatAmI.CLIENT},
+    "zid": {"zid": ZenohID(b"fer")},
+}
 
 
 @pytest.mark.parametrize("other", COMES_BACK.values(), ids=COMES_BACK)

@@ -62,7 +62,8 @@ def explore(
 ) -> None:
     """Run a machine on scenes like `stage`. Raises what its smallest failing run raises; `stage` gets what was said then.
 
-    Of what deviated once, and not again, it gets what was said that once.
+    Of what deviated once, and not again, it gets what was said that once. There are fewer runs on an initiator that takes its time to
+    come back: it does so ten times in each.
     """
     from hypothesis import HealthCheck, Phase, Verbosity, settings
     from hypothesis import seed as seeded
@@ -70,6 +71,7 @@ def explore(
     from hypothesis.reporting import with_reporter
     from hypothesis.stateful import run_state_machine_as_test
 
+    examples = max(min(ENOUGH, examples), examples // (1 + 2 * round(stage.habits.longest)))
     scenes: list[Stage] = []
     shown: dict[str, Stage] = {}  # by its cause, where each deviation was seen last
     evidence: Stage | None = None

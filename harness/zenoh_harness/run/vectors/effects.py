@@ -43,6 +43,9 @@ REASONS: Final = (CloseReason.UNSUPPORTED, CloseReason.INVALID, CloseReason.GENE
 LATE: Final = 3.0
 """Seconds, scaled, in which what a fence awaits is late, and not lost."""
 
+BRIEF: Final = 1 / 4
+"""The part of the time for an answer that is waited for in a part of a group in which something is missing."""
+
 SILENCE: Final = "silence"
 SURVIVED: Final = "survived"
 NOT_PLAYED: Final = "not played"

@@ -37,6 +37,7 @@ from zenoh_harness.run.attempt.scenes import Overtime
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.carriers import PACKING, Carrier, few_of_each, has_carrier, wrong_in_carriers
 from zenoh_harness.run.vectors.effects import (
+    BRIEF,
     HEAD,
     NOT_REFUSED,
     QUIET_EXTENSIONS,
@@ -114,6 +115,8 @@ class Player:
         """What did not come of a fence that came when the same was said again, each with its session."""
         self._awaited = ""
         """What the last fence awaited, where nothing came and the session went on."""
+        self._brief = False
+        """Whether nobody waits long for a fence or an effect, since its absence costs no more than another look."""
         self.carried: dict[str, int] = {}
         """Carriers, in words, to how many vectors were read there."""
 
@@ -223,10 +226,17 @@ class Player:
 
     # -- what is understood
 
-    def _group(self, group: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
-        """Play a group; halve those whose effect is missing, down to one, which is played twice."""
+    def _group(
+        self, group: Sequence[VectorInSession], *, brief: bool = False
+    ) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
+        """Play a group; halve those whose effect is missing, down to one, which is played twice.
+
+        `brief`: something is missing in a larger group; for a part of it nobody waits as long as for one vector.
+        """
+        self._brief = brief and len(group) > 1
         answers = self._together(group)
-        if len(group) > 1 and self._awaited:
+        self._brief = False
+        if len(group) > 1 and self._awaited and not brief:
             answers = self._again(lambda: self._together(group))
         if len(group) == 1:
             if answers[0].verdict.is_wrong:
@@ -243,7 +253,7 @@ class Player:
                 doubtful.append(one)
         half = (len(doubtful) + 1) // 2
         for some in filter(None, (doubtful[:half], doubtful[half:])):
-            yield from self._group(some)
+            yield from self._group(some, brief=True)
 
     def _together(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
         """Return the answers for a group that one session plays."""
@@ -251,6 +261,7 @@ class Player:
             [message for message in one.messages if isinstance(message, Push) and is_heard(message)] for one in group
         ]
         with self._sessions(group, hears=any(shown)) as sessions:
+            self._hasten(sessions)
             if (
                 any(priority is not None for _, priority in group[0].lanes)
                 and not Party(sessions.writer, "writer", "").has_lanes
@@ -265,6 +276,12 @@ class Player:
             if sessions.reader is None:
                 return [SURVIVOR] * len(group)
             return self._observe(sessions, group, shown)
+
+    def _hasten(self, sessions: Sessions) -> None:
+        """Wait briefly in sessions whose silence says only that the group is to be halved again."""
+        for us in (sessions.writer, sessions.reader) if self._brief else ():
+            if us is not None:
+                us.unit *= BRIEF
 
     def _observe(
         self, sessions: Sessions, group: Sequence[VectorInSession], shown: Sequence[Sequence[Push]]
@@ -498,7 +515,8 @@ class Player:
                 writer.fence()
             except Deviation as missed:
                 if all(one.vector.refuses is None for one in group) and not writer.is_over:
-                    self._awaited = "" if comes_late(writer, missed.finding.expected) else missed.finding.expected
+                    late = not self._brief and comes_late(writer, missed.finding.expected)
+                    self._awaited = "" if late else missed.finding.expected
                 return end_of(writer)
         return ""
 

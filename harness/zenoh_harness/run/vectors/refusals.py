@@ -16,13 +16,15 @@ from zenoh_conformance.messages import (
     InterestMode,
     InterestOptions,
     Push,
+    Query,
     Request,
     Response,
+    ResponseFinal,
 )
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.names import plain
-from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.talking import Dialogue, Fence
 from zenoh_conformance.wire import registry, vle
 from zenoh_harness.run.vectors.carriers import standing_before
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, ask_through
@@ -179,8 +181,20 @@ def effect_behind(us: Dialogue, one: VectorInSession) -> str:
 def _answered(us: Dialogue, data: bytes, frames: Sequence[bool]) -> str:
     """Say these bytes with a request behind them, in one FRAME with them or in the next one."""
     for in_frame in frames:
-        with suppress(Deviation):
-            with standing_before(us, data, in_frame=in_frame):
-                us.fence(within=us.unit)
-            return "a request behind it in its batch is answered"
+        with suppress(Deviation), standing_before(us, data, in_frame=in_frame):
+            if _asks_behind(us):
+                return "a request behind it in its batch is answered"
     return ""
+
+
+def _asks_behind(us: Dialogue) -> bool:
+    """Whether what is said next is answered; a query that is not, is behind a later one that is."""
+    if us.fencing.how is not Fence.QUERY:
+        us.fence(within=us.unit)
+        return True
+    behind, already = us.new_id(), len(us.heard)
+    us.fences.add(behind)
+    us.say(Request(id=behind, key=plain(f"zconform/behind/{us.zid.hex()}"), body=Query()))
+    with suppress(Deviation):
+        us.fence(within=us.unit)
+    return any(isinstance(seen.message, ResponseFinal) and seen.message.id == behind for seen in us.heard[already:])
