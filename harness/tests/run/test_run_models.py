@@ -1,6 +1,7 @@
 """Models as cases: the run that deviates is the evidence, time that runs out is no fault, what cannot be repeated says so."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis.errors import FlakyFailure
@@ -11,12 +12,13 @@ from zenoh_conformance.judging.finding import OVERSLEPT, Deviation, Finding
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.run.attempt.model_cases import EXAMPLES, explore, model_cases
 from zenoh_harness.run.attempt.scenes import Overtime
+from zenoh_harness.targets.habits import Return, SessionEnd, TargetHabits
 
 
 class FakeStage:
     """Counts the scenes that a machine takes, and which of them it is left with."""
 
-    role, requirement, stopped = Side.RESPONDER, "a/b", False
+    role, requirement, stopped, habits = Side.RESPONDER, "a/b", False, TargetHabits()
 
     def __init__(self, number=0):
         self.number, self.made, self.adopted, self.closed = number, [], None, False
@@ -134,6 +136,14 @@ def test_time_that_runs_out_early_is_overtime():
 
     with pytest.raises(Overtime):
         explore(machine_that(late), 7, 0, FakeStage())
+
+
+@pytest.mark.parametrize("seconds, runs", [(0.04, 30), (1.0, 10), (60.0, 5)])
+def test_one_that_comes_back_late_has_fewer_runs(seconds, runs):
+    stage = FakeStage()
+    stage.habits = replace(TargetHabits(), returns={SessionEnd.CLOSE: Return(after=seconds)})
+    explore(machine_that(lambda _scene: None), 30, 0, stage)
+    assert len(stage.made) == runs
 
 
 def test_each_model_is_a_case_of_its_requirement():
