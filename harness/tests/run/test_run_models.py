@@ -138,7 +138,7 @@ def test_time_that_runs_out_early_is_overtime():
         explore(machine_that(late), 7, 0, FakeStage())
 
 
-@pytest.mark.parametrize("seconds, runs", [(0.04, 30), (1.0, 10), (60.0, 5)])
+@pytest.mark.parametrize(("seconds", "runs"), [(0.04, 30), (1.0, 10), (60.0, 5)])
 def test_one_that_comes_back_late_has_fewer_runs(seconds, runs):
     stage = FakeStage()
     stage.habits = replace(TargetHabits(), returns={SessionEnd.CLOSE: Return(after=seconds)})
