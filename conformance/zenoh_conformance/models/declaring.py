@@ -23,6 +23,7 @@ from zenoh_conformance.messages import (
     InterestMode,
     InterestOptions,
     Push,
+    Put,
     UQueryable,
     USubscriber,
     UToken,
@@ -44,6 +45,8 @@ ALSO = (
 NEEDS = ("routing", "several-sessions", "interests")
 MOST = 3
 """Sessions that declare, and sessions that watch, at a time."""
+MOMENTS = 4
+"""How often is looked whether a subscriber that was taken back has lost its effect."""
 
 DECLARES: dict[str, type[Any]] = {"subscriber": DSubscriber, "queryable": DQueryable, "token": DToken}
 TAKES_BACK: dict[type[Any], str] = {USubscriber: "subscriber", UQueryable: "queryable", UToken: "token"}
@@ -65,6 +68,8 @@ class Declarer:
     party: Party
     things: dict[tuple[str, int], str] = field(default_factory=dict)
     """(Kind, id) to key."""
+    left: set[str] = field(default_factory=set)
+    """The keys of the subscribers that it took back: no page says how soon nothing comes any more."""
 
 
 @dataclass(eq=False)
@@ -147,7 +152,9 @@ class Declaring(RuleBasedStateMachine):
         who = able[at % len(able)]
         kind, entity = sorted(who.things)[thing % len(who.things)]
         who.party.retracts(next(cls for cls, name in TAKES_BACK.items() if name == kind), entity)
-        del who.things[kind, entity]
+        key = who.things.pop((kind, entity))
+        if kind == "subscriber":
+            who.left.add(key)
 
     @precondition(lambda self: self.declarers)
     @rule(at=which, politely=st.booleans())
@@ -192,6 +199,8 @@ class Declaring(RuleBasedStateMachine):
         for who in self.declarers:
             due = any(kind == "subscriber" and meets(mine, key) for (kind, _), mine in who.things.items())
             got = self.got(who.party, payload, due)
+            if got and not due and any(meets(left, key) for left in who.left):
+                got = self.goes_on_coming(who.party, key)
             name = "push/push-reaches-intersecting" if due else "push/push-only-intersecting"
             self.require(who.party, got == int(due), name, f"{int(due)} Push", str(got))
             astray = who.party.strays(payload)
@@ -200,6 +209,18 @@ class Declaring(RuleBasedStateMachine):
                 body = heard.message.body
                 whole = getattr(body, "payload", None) != payload or essence(body) == essence(said)
                 self.require(who.party, whole, "push/put-delivers-value", "the value as it was said", "another")
+
+    def goes_on_coming(self, who: Party, key: str) -> int:
+        """How often the last of some further publications comes, with a moment between them; none is said after one that does not."""
+        came = 0
+        for attempt in range(MOMENTS):
+            payload = self.publisher.us.zid + b"again" + bytes([self.count & 0xFF, attempt])
+            self.publisher.puts(key, body=Put(payload=payload))
+            self.publisher.settles()
+            if not (came := self.got(who, payload, False)):
+                break
+            who.us.listen(who.us.unit / MOMENTS)
+        return came
 
     @staticmethod
     def got(who: Party, payload: bytes, due: bool) -> int:

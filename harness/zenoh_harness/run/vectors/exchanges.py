@@ -42,6 +42,9 @@ from zenoh_harness.run.vectors.standing import OURS, VectorInSession, concrete, 
 
 M = TypeVar("M")
 
+MOMENTS: Final = 4
+"""How often is looked whether what is taken back has lost its effect."""
+
 
 @dataclass(slots=True)
 class Hearing:
@@ -113,12 +116,16 @@ class Exchange:
             return f"a publication to {key!r} does not come to the subscriber"
         return "" if came[1] == key else f"key: expected {key!r}, found {came[1]!r}"
 
-    def is_deaf(self, key: str) -> bool:
-        """Whether a publication of `far` does not come to `near`."""
-        mark = self.mark()
-        self.far.us.publish(key, mark)
-        self.settle()
-        return not any(getattr(push.body, "payload", b"") == mark for push, _ in self.near.all(Push))
+    def grows_deaf(self, key: str) -> bool:
+        """Whether a publication of `far` does not come to `near`: at once, or a moment later, since no page says how soon."""
+        for _ in range(MOMENTS):
+            mark = self.mark()
+            self.far.us.publish(key, mark)
+            self.settle()
+            if not any(getattr(push.body, "payload", b"") == mark for push, _ in self.near.all(Push)):
+                return True
+            self.near.us.listen(self.near.us.unit / (4 * MOMENTS))
+        return False
 
     def ask(self, key: str) -> Request | None:
         """A query of `far`, as it comes to `near`; None if it ends without."""
@@ -168,7 +175,7 @@ def subscriber(of: Exchange, one: VectorInSession, body: DSubscriber, says: Says
         return fault
     of.near.us.declare(USubscriber(id=body.id))
     of.near.us.fence()
-    return "" if of.is_deaf(key) else f"a publication comes after the id {body.id} is undeclared"
+    return "" if of.grows_deaf(key) else f"a publication comes after the id {body.id} is undeclared"
 
 
 def no_subscriber(of: Exchange, one: VectorInSession, body: USubscriber, says: Says) -> str | None:
@@ -181,7 +188,7 @@ def no_subscriber(of: Exchange, one: VectorInSession, body: USubscriber, says: S
     if fault := of.reaches(concrete(key), of.near, of.far):
         return fault
     says()
-    return "" if of.is_deaf(concrete(key)) else f"a publication comes after the id {body.id} is undeclared"
+    return "" if of.grows_deaf(concrete(key)) else f"a publication comes after the id {body.id} is undeclared"
 
 
 def queryable(of: Exchange, one: VectorInSession, body: DQueryable, says: Says) -> str:
@@ -291,22 +298,27 @@ def _no_interest(of: Exchange, asked: Interest, says: Says) -> str | None:
         return None
     of.near.us.say(Interest(id=asked.id, mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS)))
     of.near.us.fence()
-    if not _tells_token(of):
+    if not _tells_token(of, late=True):
         return "a token is not told"
     says()
     return "a token is told after the interest ended" if _tells_token(of) else ""
 
 
-def _tells_token(of: Exchange) -> bool:
-    """Whether a token of `far` is told to `near`."""
+def _tells_token(of: Exchange, *, late: bool = False) -> bool:
+    """Whether a token of `far` is told to `near`, at once or `late`."""
     number = of.far.us.new_id()
+    key = f"{OURS}/{number}"
+
+    def is_it(declare: Declare, about: str | None) -> bool:
+        return isinstance(declare.body, DToken) and about == key
+
     of.near.forget()
-    of.far.us.declare(DToken(id=number, key=plain(f"{OURS}/{number}")))
+    of.far.us.declare(DToken(id=number, key=plain(key)))
     of.settle()
-    is_told = any(isinstance(declare.body, DToken) for declare, _ in of.near.all(Declare))
+    told = of.near.awaits(Declare, is_it) is not None if late else any(is_it(*one) for one in of.near.all(Declare))
     of.far.us.declare(UToken(id=number))
     of.settle()
-    return is_told
+    return told
 
 
 def answer(of: Exchange, one: VectorInSession, response: Response, says: Callable[[bytes], None]) -> str | None:

@@ -72,19 +72,19 @@ def _after_init(us: Dialogue, one: VectorInSession, init: Init | None) -> Vector
     if init is None:
         return answer_for_acceptance(one.vector) if ack is not None else answer_for_end(one, end, us.closed)
     if ack is None:
-        return SURVIVOR if may_decline(init) else answer_for_end(one, end, us.closed)
+        return SURVIVOR if may_decline(one, init) else answer_for_end(one, end, us.closed)
     if fault := beyond(init, ack):
         return answer_for_fault(one.vector, fault)
     us.send(us.open_syn(ack))
     opened, end = next_step(us, Open)
     if opened is None:
-        return SURVIVOR if may_decline(init) else answer_for_end(one, f"after OpenSyn: {end}", us.closed)
-    return works(us, one, may_end=may_decline(init))
+        return SURVIVOR if may_decline(one, init) else answer_for_end(one, f"after OpenSyn: {end}", us.closed)
+    return works(us, one, may_end=may_decline(one, init))
 
 
 def keep_terms(us: Dialogue, open_: Open) -> str:
     """Begin as an OPEN of a vector states; return why we cannot, empty if we can."""
-    if open_.initial_sn > MOST_SN:
+    if open_.initial_sn > min(MOST_SN, us.sn_mask):
         return "its sequence number is beyond the resolution"
     if open_.lease * (1000 if open_.lease_in_seconds else 1) > YEAR:
         return "its lease is longer than a year, which nobody can see a node keep"
@@ -131,9 +131,10 @@ def next_step(us: Dialogue, kind: type[Any], *, ack: bool = True) -> tuple[Any, 
     return None, us.text_of(None) if us.ended is not None else SILENCE
 
 
-def may_decline(init: Init) -> bool:
-    """Whether a node may refuse a well-formed InitSyn: another version, what only some nodes do."""
-    return init.version != 9 or any(not isinstance(ext, NEGOTIATED) for ext in init.exts)
+def may_decline(one: VectorInSession, init: Init) -> bool:
+    """Whether a node may refuse a well-formed InitSyn: another version, a bit that no sender may set, what only some nodes do."""
+    is_odd = any(remark.kind == "reserved-bit" for remark in one.vector.remarks)
+    return init.version != 9 or is_odd or any(not isinstance(ext, NEGOTIATED) for ext in init.exts)
 
 
 def is_small(init: Init) -> bool:

@@ -65,7 +65,7 @@ def _after_init(us: Dialogue, one: VectorInSession, syn: Init, ack: Init | None)
         return not_played("its answer is no message")
     if ack is None:
         return answer_for_acceptance(one.vector) if opened is not None else answer_for_end(one, end, us.closed)
-    may_end = may_decline(ack) or bool(beyond(syn, ack)) or ack.whatami != sane.ROUTER
+    may_end = may_decline(one, ack) or bool(beyond(syn, ack)) or ack.whatami != sane.ROUTER
     if opened is None:
         return SURVIVOR if may_end else answer_for_end(one, end, us.closed)
     if opened.cookie != (ack.cookie or b""):
