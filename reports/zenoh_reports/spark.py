@@ -50,8 +50,8 @@ COMMON = {
 """What every engine is told; a session's own settings, so that a Connect server takes them too.
 
 Filters are pushed down where a source is asked for by name (option `wanted`), and not by Spark: with pyspark 4.3.0 a table that
-stands twice in one query is read with the filters of one of its places. No table of ours comes out of a stream's own sink: whoever
-looks for its log all the same writes a long warning for each table that is not there yet.
+stands twice in one query is read with the filters of one of its places. No table of ours comes out of a stream's own sink: Spark
+looks for its log all the same, and writes a long warning for each table that is not there yet.
 """
 
 

@@ -245,7 +245,9 @@ class Initiation(RuleBasedStateMachine):
             believed_or_refused(us, us.open_ack())
         us.hang_up()
 
-    @precondition(lambda self: TO_SELF not in self.known)  # who is known to take it is waited for each time in vain
+    @precondition(
+        lambda self: TO_SELF not in self.known
+    )  # a target that is known to take it would be waited for each time
     @rule()
     def be_the_target(self) -> None:
         """Who answers with the initiator's own ZenohID is told that he is the initiator."""

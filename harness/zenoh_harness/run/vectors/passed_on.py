@@ -12,7 +12,7 @@ from zenoh_conformance.reading.names import Names, plain
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import Exts
 from zenoh_harness.run.vectors.answers import VectorAnswer
-from zenoh_harness.run.vectors.effects import SURVIVOR, answer_for_fault, answer_for_reading, difference
+from zenoh_harness.run.vectors.effects import HEAD, SURVIVOR, answer_for_fault, answer_for_reading, difference
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, whole
 
 ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
@@ -38,6 +38,11 @@ class Sessions:
     reader: Dialogue | None
     names: Names = field(default_factory=Names)
     read: int = 0
+
+    def hasten(self, part: float) -> None:
+        """Wait for a part of the time: silence says only that the group is to be halved again."""
+        for us in filter(None, (self.writer, self.reader)):
+            us.unit *= part
 
     def passed_on(self, kind: type[Any], keys: Collection[str] | None = None) -> Iterator[PassedOn]:
         """Yield the messages of that class, about one of these keys, that the reader has heard since."""
@@ -81,9 +86,28 @@ def pair_passed_on(one: VectorInSession, messages: Sequence[Push], came: list[Pa
     return answer_for_reading(one.vector) if messages else SURVIVOR
 
 
-def is_beyond(us: Dialogue, one: VectorInSession) -> bool:
-    """Whether a vector has a request id that the session does not have."""
-    return any(name.startswith("Re") and number > us.request_mask for name, number in one.claims)
+def too_large(us: Dialogue, one: VectorInSession) -> str:
+    """Why a session has no room for a vector, or no such request id; empty if it has."""
+    if len(one.vector.data) + HEAD > us.room:
+        return "it is larger than a batch"
+    beyond = any(name.startswith("Re") and number > us.request_mask for name, number in one.claims)
+    return "its request id is beyond the resolution" if beyond else ""
+
+
+def observe(
+    sessions: Sessions, group: Sequence[VectorInSession], shown: Sequence[Sequence[Push]]
+) -> list[VectorAnswer]:
+    """Pair what was passed on with what was said."""
+    assert sessions.reader is not None
+    came: list[PassedOn] = []
+    keys = {whole(message.key) for messages in shown for message in messages}
+
+    def all_came() -> bool:
+        came.extend(sessions.passed_on(Push, keys))
+        return len(came) >= sum(map(len, shown))
+
+    sessions.reader.wait_until(all_came)
+    return [pair_passed_on(one, messages, came) for one, messages in zip(group, shown, strict=True)]
 
 
 def is_final(us: Dialogue, request: int) -> bool:

@@ -38,7 +38,6 @@ from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.carriers import PACKING, Carrier, few_of_each, has_carrier, wrong_in_carriers
 from zenoh_harness.run.vectors.effects import (
     BRIEF,
-    HEAD,
     NOT_REFUSED,
     QUIET_EXTENSIONS,
     SILENCE,
@@ -67,9 +66,9 @@ from zenoh_harness.run.vectors.passed_on import (
     PassedOn,
     Sessions,
     declare_for,
-    is_beyond,
     is_final,
-    pair_passed_on,
+    observe,
+    too_large,
 )
 from zenoh_harness.run.vectors.refusals import effect_behind, watch_for_effect, watch_of
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
@@ -261,42 +260,20 @@ class Player:
             [message for message in one.messages if isinstance(message, Push) and is_heard(message)] for one in group
         ]
         with self._sessions(group, hears=any(shown)) as sessions:
-            self._hasten(sessions)
+            if self._brief:
+                sessions.hasten(BRIEF)
             if (
                 any(priority is not None for _, priority in group[0].lanes)
                 and not Party(sessions.writer, "writer", "").has_lanes
             ):
                 return [not_played("lanes were not negotiated")]
-            if len(group) == 1 and len(group[0].vector.data) + HEAD > sessions.writer.room:
-                return [not_played("it is larger than a batch")]
-            if len(group) == 1 and is_beyond(sessions.writer, group[0]):
-                return [not_played("its request id is beyond the resolution")]
+            if len(group) == 1 and (why := too_large(sessions.writer, group[0])):
+                return [not_played(why)]
             if end := self._say(sessions.writer, group):
                 return self._ends(group, end, sessions.writer.closed)
             if sessions.reader is None:
                 return [SURVIVOR] * len(group)
-            return self._observe(sessions, group, shown)
-
-    def _hasten(self, sessions: Sessions) -> None:
-        """Wait briefly in sessions whose silence says only that the group is to be halved again."""
-        for us in (sessions.writer, sessions.reader) if self._brief else ():
-            if us is not None:
-                us.unit *= BRIEF
-
-    def _observe(
-        self, sessions: Sessions, group: Sequence[VectorInSession], shown: Sequence[Sequence[Push]]
-    ) -> list[VectorAnswer]:
-        """Pair what was passed on with what was said."""
-        assert sessions.reader is not None
-        came: list[PassedOn] = []
-        keys = {whole(message.key) for messages in shown for message in messages}
-
-        def all_came() -> bool:
-            came.extend(sessions.passed_on(Push, keys))
-            return len(came) >= sum(map(len, shown))
-
-        sessions.reader.wait_until(all_came)
-        return [pair_passed_on(one, messages, came) for one, messages in zip(group, shown, strict=True)]
+            return observe(sessions, group, shown)
 
     def _requests(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
         """Queries go one after the other to a queryable of ours, which ends each; the plain ones first, as a control."""
@@ -325,10 +302,8 @@ class Player:
 
     def _ask(self, sessions: Sessions, one: VectorInSession) -> VectorAnswer:
         reader, writer, asked = sessions.reader, sessions.writer, one.messages[0]
-        if len(one.vector.data) + HEAD > writer.room:
-            return not_played("it is larger than a batch")
-        if is_beyond(writer, one):
-            return not_played("its request id is beyond the resolution")
+        if why := too_large(writer, one):
+            return not_played(why)
         if end := self._say(writer, [one]):
             return self._ends([one], end, writer.closed)[0]
         assert reader is not None
@@ -398,10 +373,8 @@ class Player:
 
     def _exchange(self, of: Exchange, sessions: Sessions, one: VectorInSession) -> VectorAnswer:
         writer, [message] = sessions.writer, one.messages
-        if len(one.vector.data) + HEAD > writer.room:
-            return not_played("it is larger than a batch")
-        if is_beyond(writer, one):
-            return not_played("its request id is beyond the resolution")
+        if why := too_large(writer, one):
+            return not_played(why)
 
         def says(data: bytes = one.vector.data) -> None:
             if end := self._say(writer, [one], data):

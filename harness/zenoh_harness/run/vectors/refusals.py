@@ -175,10 +175,10 @@ def effect_behind(us: Dialogue, one: VectorInSession) -> str:
     mid, in_frame = data[refused.at] & 0x1F, one.vector.layer == "network"
     if refused.why == "unknown-id" and mid in IDS[Layer.TRANSPORT] | (IDS[Layer.NETWORK] if in_frame else frozenset()):
         return ""
-    return _answered(us, data, [True, False] if in_frame and refused.why == "unknown-id" else [in_frame])
+    return _answer_behind(us, data, [True, False] if in_frame and refused.why == "unknown-id" else [in_frame])
 
 
-def _answered(us: Dialogue, data: bytes, frames: Sequence[bool]) -> str:
+def _answer_behind(us: Dialogue, data: bytes, frames: Sequence[bool]) -> str:
     """Say these bytes with a request behind them, in one FRAME with them or in the next one."""
     for in_frame in frames:
         with suppress(Deviation), standing_before(us, data, in_frame=in_frame):

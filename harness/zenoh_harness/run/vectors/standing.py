@@ -148,14 +148,14 @@ def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | s
         if vector.refuses.why == "trailing-bytes":
             return "what follows a message in its batch is the next message"
         family = Family.HANDSHAKE if kind in HANDSHAKE else Family.REFUSED
-        return _refused(vector, family, kind)
+        return _refusal(vector, family, kind)
     message = from_json(vector.means or {}, layer)
     if side is Side.INITIATOR and _ends_an_interest(message):
         return NEVER_BEGUN
     return _well_formed(*with_our_number(vector, message), kind)
 
 
-def _refused(vector: Vector, family: Family, kind: str) -> VectorInSession:
+def _refusal(vector: Vector, family: Family, kind: str) -> VectorInSession:
     sn = _number(vector)
     return VectorInSession(
         vector=vector, family=family, kind=kind, sn=sn, lanes=((True, None),) if sn is not None else ()
@@ -170,7 +170,7 @@ def _in_batches(vector: Vector, batches: tuple[bytes, ...]) -> VectorInSession |
     mode = whole_batches.MODES.get(layer, "")
     vector = replace(vector, data=b"".join(batches), means=vector.means or {}, steps=())
     if vector.refuses is not None:
-        return replace(_refused(vector, Family.REFUSED, BATCH), batches=batches, mode=mode)
+        return replace(_refusal(vector, Family.REFUSED, BATCH), batches=batches, mode=mode)
     messages = whole_batches.messages_of(batches, layer)
     if any(type(one).__name__ in {*HANDSHAKE, "Join"} for one in messages):
         return "a step of a handshake is no message of a session"

@@ -41,12 +41,12 @@ def network_messages(messages: Sequence[Any]) -> Iterator[Any]:
             continue
         chain.append(message)
         if not message.more:
-            yield from _reassembled(chain)
+            yield from _reassemble(chain)
             chain = []
     yield from chain[-1:]
 
 
-def _reassembled(chain: Sequence[Fragment]) -> Iterator[Any]:
+def _reassemble(chain: Sequence[Fragment]) -> Iterator[Any]:
     try:
         yield decode(b"".join(one.payload for one in chain), Layer.NETWORK).message
     except CodecError:
