@@ -84,3 +84,29 @@ fault(
     kinds=(Request, Response, ResponseFinal),
     caught_by=f"{EXTENSIONS}/what-is-asked-with-an-unknown-extension-counts",
 )
+
+
+@faulty("spelt", caught_by="push-delivery/a-number-of-another-session-names-nothing")
+def looks_up_numbers_of_other_sessions(node, base, link, key):
+    """Takes a number that the sender has not declared for that of another session."""
+    others = [each.keys[key.scope] for each in node.others(link) if key.mapping and key.scope in each.keys]
+    whole = base()
+    return others[0] + (key.suffix or "") if whole is None and others else whole
+
+
+@faulty(caught_by="session-batch-effects/a-low-latency-batch-holds-many-messages")
+class ReadsOneMessageOfALowLatencyBatch(Reference):
+    """Takes the first message of each batch where low latency is settled."""
+
+    begun: set[str]
+    state: ClassVar = {"begun": set}
+
+    def on_batch(self, link, batch):
+        self.begun.discard(link.name)
+        super().on_batch(link, batch)
+
+    def on_message(self, link, seen):
+        is_first = link.name not in self.begun
+        self.begun.add(link.name)
+        if is_first or not (link.live and link.terms.lowlatency):
+            super().on_message(link, seen)

@@ -226,3 +226,13 @@ fault(
     received=_passes_over_batches(RAW),
     caught_by="session-batch-effects/both-forms-of-a-batch-are-said-and-read",
 )
+fault(
+    "reads-two-messages-of-a-best-effort-frame",
+    "Takes the first two messages of a FRAME on best effort.",
+    on_session=lambda base, message: (
+        base(message=replace(message, messages=message.messages[:2]))
+        if isinstance(message, Frame) and not message.reliable
+        else base()
+    ),
+    caught_by="session-fragments/every-message-of-a-batch-is-taken",
+)

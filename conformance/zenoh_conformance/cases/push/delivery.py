@@ -360,6 +360,30 @@ def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
     subscriber.expect_no_push(but=1)
 
 
+@case(
+    "push/push-mapping-side",
+    needs=ROUTES,
+    control=a_number_of_the_sender_names_the_key,
+    breaks=("law/scope-is-declared",),
+)
+def a_number_of_another_session_names_nothing(scene: Scene) -> None:
+    """
+    A number that another session has declared is none of the sender's: such a publication goes to nobody.
+
+        subscriber  DECLARE (key expression: a number for k/a)
+        publisher   PUSH (that number)
+        target      to the subscriber: nothing
+    """
+    publisher, subscriber = heard_of(scene)
+    number = subscriber.names_key("k/a")
+    subscriber.settles()
+
+    publisher.puts(number, b"1")
+    publisher.settles_or_ends()
+
+    subscriber.expect_no_push(but=1)
+
+
 @case("close/session-close-ends-session", needs=ROUTES, control=a_publication_reaches_a_subscriber)
 def who_comes_again_has_subscribed_to_nothing(scene: Scene) -> None:
     """

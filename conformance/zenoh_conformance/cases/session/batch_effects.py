@@ -182,3 +182,30 @@ def low_latency_batches_have_long_lengths(scene: Scene, *, size: int) -> None:
     publisher.says(push(publisher, "k", payload))
 
     expect_value(subscriber, "k", payload, step=f"a value of {held} bytes")
+
+
+@case(
+    "batching/low-latency-framing",
+    profile="low-latency",
+    needs=(*ROUTES, "low-latency"),
+    control=low_latency_batches_have_long_lengths,
+)
+def a_low_latency_batch_holds_many_messages(scene: Scene) -> None:
+    """
+    Any number of messages may stand in a batch with low latency: all are taken, in order.
+
+        publisher  InitSyn (LowLatency) .. OpenAck
+        publisher  a length of four bytes, PUSH, PUSH, PUSH (as many as it has room for)
+        target     to the subscriber: all three
+    """
+    publisher, subscriber = low_latency(scene, "publisher", "subscriber")
+    subscriber.declares_subscriber("k")
+    subscriber.settles()
+    pushes = [push(publisher, "k", bytes([number])) for number in range(3)]
+    fit = max(1, publisher.us.room // len(encode(pushes[0])))
+
+    for at in range(0, len(pushes), fit):
+        publisher.us.send(*pushes[at : at + fit])
+
+    for number in range(len(pushes)):
+        expect_value(subscriber, "k", bytes([number]), step=f"message {number + 1} of {len(pushes)}")

@@ -210,14 +210,15 @@ def a_chain_with_a_hole_is_discarded(scene: Scene) -> None:
     "push/push-reaches-intersecting",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
-    parameters=grid(how=("one-frame", "many-frames", "with-keep-alives", "a-fragment-behind")),
+    parameters=grid(how=("one-frame", "best-effort", "many-frames", "with-keep-alives", "a-fragment-behind")),
 )
 def every_message_of_a_batch_is_taken(scene: Scene, *, how: str) -> None:
     """
     A batch holds many messages, in one FRAME or in as many, with KEEP_ALIVE between them or not, or a FRAGMENT behind a FRAME: all are
     passed on, in order.
 
-        publisher  FRAME (PUSH, .., PUSH); or FRAME, KEEP_ALIVE, FRAME, .. in one batch; or FRAME, FRAGMENT in one, FRAGMENT
+        publisher  FRAME (PUSH, .., PUSH), reliable or best effort; or FRAME, KEEP_ALIVE, FRAME, .. in one batch; or FRAME, FRAGMENT
+                   in one, FRAGMENT
         target     to the subscriber: all PUSHes
     """
     publisher, subscriber = heard_of(scene)
@@ -226,8 +227,8 @@ def every_message_of_a_batch_is_taken(scene: Scene, *, how: str) -> None:
 
     for at in range(0, MANY, fit):
         some = pushes[at : at + fit]
-        if how == "one-frame":
-            publisher.us.say(*some)
+        if how in {"one-frame", "best-effort"}:
+            publisher.us.say(*some, reliable=how == "one-frame")
         elif how == "a-fragment-behind":
             for one, other in zip(some[::2], some[1::2], strict=False):
                 frame, pieces = publisher.us.frame(one), in_pieces(publisher, other, 2)
