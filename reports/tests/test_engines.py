@@ -9,8 +9,14 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import Random
+from threading import Event, Thread
 
+import psutil
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -55,6 +61,67 @@ def test_a_cluster_makes_what_one_machine_makes_also_when_a_worker_is_lost(files
     with engines.cluster(tmp_path / "spark", 2) as master:
         assert job(master, files) == here
         assert job(master, files, "--lose-an-executor") == here
+
+
+PARTS = {
+    "an executor": "CoarseGrainedExecutorBackend", "a process of Python": "pyspark.daemon",
+    "a worker with its executor": "deploy.worker.Worker",
+}  # fmt: skip
+"""What may be killed in a cluster, and a word of its command line."""
+JOBS = 10
+
+
+def running(word: str) -> list[psutil.Process]:
+    """Processes below this one that run such a command."""
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if word in " ".join(one.cmdline()):
+                found.append(one)
+    return found
+
+
+@contextmanager
+def killing(parts: list[str], moments: list[float]) -> Iterator[list[str]]:
+    """Kill one process of each part, so many seconds after the one before or when there is one; yield what was killed so far."""
+    killed: list[str] = []
+    over = Event()
+
+    def kill() -> None:
+        for part, moment in zip(parts, moments, strict=True):
+            over.wait(moment)
+            while not over.is_set() and not (there := running(PARTS[part])):
+                over.wait(0.1)
+            if not over.is_set():
+                there[-1].kill()
+                killed.append(part)
+
+    thread = Thread(target=kill)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_what_is_killed_at_twenty_random_moments_changes_nothing(files: list[Path], tmp_path: Path) -> None:
+    """Executors, processes of Python and a worker of two; drivers and writers are killed in the tests of the store."""
+    random, killed = Random(37), list[str]()
+    here = job("local[2]", files)
+    with engines.cluster(tmp_path / "undisturbed", 2) as master:
+        began = time.monotonic()
+        assert job(master, files) == here
+        whole = time.monotonic() - began
+    for index in range(JOBS):
+        parts = [list(PARTS)[index % 2], list(PARTS)[-(index % 2)]]
+        with (
+            engines.cluster(tmp_path / str(index), 2) as master,
+            killing(parts, [random.uniform(0, whole / 2) for _ in parts]) as done,
+        ):
+            assert job(master, files) == here, (index, done)
+            killed += done
+    assert len(killed) == 2 * JOBS and {*killed} == {*PARTS}
 
 
 def test_a_local_cluster_makes_what_one_machine_makes(files: list[Path]) -> None:

@@ -200,7 +200,7 @@ class Declaring(RuleBasedStateMachine):
             due = any(kind == "subscriber" and meets(mine, key) for (kind, _), mine in who.things.items())
             got = self.got(who.party, payload, due)
             if got and not due and any(meets(left, key) for left in who.left):
-                got = self.goes_on_coming(who.party, key)
+                got = self.still_delivered(who.party, key)
             name = "push/push-reaches-intersecting" if due else "push/push-only-intersecting"
             self.require(who.party, got == int(due), name, f"{int(due)} Push", str(got))
             astray = who.party.strays(payload)
@@ -210,8 +210,8 @@ class Declaring(RuleBasedStateMachine):
                 whole = getattr(body, "payload", None) != payload or essence(body) == essence(said)
                 self.require(who.party, whole, "push/put-delivers-value", "the value as it was said", "another")
 
-    def goes_on_coming(self, who: Party, key: str) -> int:
-        """How often the last of some further publications comes, with a moment between them; none is said after one that does not."""
+    def still_delivered(self, who: Party, key: str) -> int:
+        """Publish up to MOMENTS times more until one is not delivered; return how often the last one was."""
         came = 0
         for attempt in range(MOMENTS):
             payload = self.publisher.us.zid + b"again" + bytes([self.count & 0xFF, attempt])

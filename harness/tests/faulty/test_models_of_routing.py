@@ -55,6 +55,21 @@ def test_who_asks_late_who_has_left_off_is_right_in_all_circumstances() -> None:
     assert explored(querying, AsksLateWhoHasLeftOff, seed=0, examples=25, depth="full") is None
 
 
+class KeepsUndeclaredSubscribers(Reference):
+    """Tells that a subscriber is undeclared, and publishes to it for ever."""
+
+    def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
+        held = self.table(link, kind).get(entity)
+        super().on_entity_gone(link, kind, entity)
+        if kind == "subscriber" and held is not None:
+            self.table(link, kind)[entity] = held
+
+
+def test_who_publishes_to_an_undeclared_subscriber_for_ever_is_found() -> None:
+    found = explored(declaring, KeepsUndeclaredSubscribers, seed=0, examples=60, depth="full")
+    assert found is not None and found.requirement == "push/push-only-intersecting"
+
+
 class AsksAStrangerLate(AsksLateWhoHasLeftOff):
     """Asks somebody whose key does not meet the query's, late, and waits for his final."""
 

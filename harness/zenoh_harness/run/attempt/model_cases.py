@@ -35,6 +35,10 @@ ENOUGH: Final = 5
 """Runs after which the end of the time that a case may take is no fault."""
 
 
+FEWER: Final = 2
+"""How much a second of reconnecting divides the runs by, beside 1."""
+
+
 def model_cases(depth: str, seed: int) -> tuple[Case, ...]:
     """Each model as a case, `models/<name>`; what is drawn, is drawn from the seed."""
     return tuple(_case(module, depth, seed) for module in import_all(PACKAGE) if hasattr(module, "machine"))
@@ -62,8 +66,8 @@ def explore(
 ) -> None:
     """Run a machine on scenes like `stage`. Raises what its smallest failing run raises; `stage` gets what was said then.
 
-    Of what deviated once, and not again, it gets what was said that once. There are fewer runs on an initiator that takes its time to
-    come back: it does so ten times in each.
+    Of what deviated once, and not again, it gets what was said that once. An initiator that reconnects slowly gets fewer runs, because
+    each run opens up to ten links.
     """
     from hypothesis import HealthCheck, Phase, Verbosity, settings
     from hypothesis import seed as seeded
@@ -71,7 +75,7 @@ def explore(
     from hypothesis.reporting import with_reporter
     from hypothesis.stateful import run_state_machine_as_test
 
-    examples = max(min(ENOUGH, examples), examples // (1 + 2 * round(stage.habits.longest)))
+    examples = max(min(ENOUGH, examples), examples // (1 + FEWER * round(stage.habits.longest)))
     scenes: list[Stage] = []
     shown: dict[str, Stage] = {}  # by its cause, where each deviation was seen last
     evidence: Stage | None = None

@@ -116,8 +116,8 @@ class Exchange:
             return f"a publication to {key!r} does not come to the subscriber"
         return "" if came[1] == key else f"key: expected {key!r}, found {came[1]!r}"
 
-    def grows_deaf(self, key: str) -> bool:
-        """Whether a publication of `far` does not come to `near`: at once, or a moment later, since no page says how soon."""
+    def subscriber_ends(self, key: str) -> bool:
+        """Whether publications of `far` stop coming to `near`, at once or a little later: no page says how soon."""
         for _ in range(MOMENTS):
             mark = self.mark()
             self.far.us.publish(key, mark)
@@ -175,7 +175,7 @@ def subscriber(of: Exchange, one: VectorInSession, body: DSubscriber, says: Says
         return fault
     of.near.us.declare(USubscriber(id=body.id))
     of.near.us.fence()
-    return "" if of.grows_deaf(key) else f"a publication comes after the id {body.id} is undeclared"
+    return "" if of.subscriber_ends(key) else f"a publication comes after the id {body.id} is undeclared"
 
 
 def no_subscriber(of: Exchange, one: VectorInSession, body: USubscriber, says: Says) -> str | None:
@@ -188,7 +188,7 @@ def no_subscriber(of: Exchange, one: VectorInSession, body: USubscriber, says: S
     if fault := of.reaches(concrete(key), of.near, of.far):
         return fault
     says()
-    return "" if of.grows_deaf(concrete(key)) else f"a publication comes after the id {body.id} is undeclared"
+    return "" if of.subscriber_ends(concrete(key)) else f"a publication comes after the id {body.id} is undeclared"
 
 
 def queryable(of: Exchange, one: VectorInSession, body: DQueryable, says: Says) -> str:
