@@ -1,16 +1,10 @@
 """Places for those who are busy: who has heard the target has his before who only begins."""
 
 from threading import Event, Lock, Thread
-from time import monotonic
+
+from awaiting import awaited
 
 from zenoh_harness.run.attempt.limiter import Limiter
-
-
-def until(holds):
-    """Look until it holds, for ten seconds at most."""
-    over = monotonic() + 10
-    while not holds():
-        assert monotonic() < over
 
 
 def waiting(task):
@@ -38,9 +32,9 @@ def test_who_has_heard_the_target_goes_before_who_only_begins():
     back.wait()
     with floor.taken():
         beginning = [waiting(begins) for _ in range(3)]
-        until(lambda: len(floor.waiting) == 3)
+        awaited(lambda: len(floor.waiting) == 3)
         heard.set()
-        until(lambda: len(floor.waiting) == 4)
+        awaited(lambda: len(floor.waiting) == 4)
     for thread in (talking, *beginning):
         thread.join(timeout=10)
     assert order == ["answers", "begins", "begins", "begins"]
@@ -88,7 +82,7 @@ def test_a_place_that_is_handed_over_stays_one_place():
 
     with floor.taken():
         threads = [waiting(works) for _ in range(3)]
-        until(lambda: len(floor.waiting) == 3)
+        awaited(lambda: len(floor.waiting) == 3)
         assert floor.free == 0
     for thread in threads:
         thread.join(timeout=10)

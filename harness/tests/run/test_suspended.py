@@ -3,9 +3,9 @@
 import os
 import signal
 import sys
-import time
 
 import pytest
+from awaiting import awaited
 from run_fakes import World, examine
 
 from zenoh_harness import cli
@@ -36,13 +36,6 @@ def suspend(node):
     before = node.program.suspensions()
     os.kill(node.program.pid, signal.SIGSTOP)
     awaited(lambda: node.program.suspended() and node.program.suspensions() > before)
-
-
-def awaited(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 @pytest.fixture
