@@ -24,6 +24,8 @@ STRENGTH: Final[Mapping[str, int]] = {"quick": 2, "full": 2, "nightly": 3}
 """Depth of a run to the strength of the array."""
 QUICK_ROWS: Final = 4
 """Rows of a case at depth quick: the first ones of the array for pairs."""
+ONLY: Final = "only "
+"""What a cause says before the circumstances on which it depends."""
 EXPLORED: Final = 8
 """Rows beyond the array in a run that has a seed of its own."""
 
@@ -226,7 +228,13 @@ def fewest(dimensions: Dimensions, row: Row, is_red: Callable[[Row], bool]) -> R
     return row
 
 
+def words_of(dimensions: Dimensions, row: Row) -> tuple[str, ...]:
+    """The circumstances that are not the default, each in words."""
+    pairs = zip(dimensions, row, strict=True)
+    return tuple(each.says.format(value) for each, value in pairs if value != each.default)
+
+
 def describe(dimensions: Dimensions, row: Row) -> str:
-    """The circumstances that are not the default, in words; empty for the defaults."""
-    odd = [(each, value) for each, value in zip(dimensions, row, strict=True) if value != each.default]
-    return "only " + ", ".join(each.says.format(value) for each, value in odd) if odd else ""
+    """The circumstances that are not the default, in one phrase; empty for the defaults."""
+    words = words_of(dimensions, row)
+    return ONLY + ", ".join(words) if words else ""

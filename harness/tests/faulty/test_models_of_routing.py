@@ -12,6 +12,7 @@ from joined_routers import Joined
 from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.variation import Variation
 from zenoh_conformance.messages import Request
 from zenoh_conformance.models import declaring, querying, questions
 from zenoh_conformance.models.modelled import is_known
@@ -222,3 +223,25 @@ def test_models_stand_beside_cases_and_laws() -> None:
 
     for model in (querying, declaring):
         assert [each for each in (model.REQUIREMENT, *model.ALSO) if each not in judged] == []
+
+
+@pytest.mark.parametrize(
+    ("drawn", "passed_over"),
+    [
+        ({"meanwhile": "another of its key came and went", "targeted": "AllComplete", "lane": 7}, True),
+        ({"meanwhile": "another of its key came and went", "lane": 7}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_what_a_case_is_known_for_in_some_circumstances_is_passed_over_in_these(drawn: Any, passed_over: bool) -> None:
+    listed = {
+        "routing-varied/a-query-is-answered-in-any-circumstances": (
+            "to receiver-*: silence where Request is required, only where meanwhile another of its key came and went, for *",
+        )
+    }
+    finding = Finding(
+        requirement="query/query-reaches-intersecting", sender=Side.RESPONDER, path="to receiver-1", got="silence",
+        expected="Request",
+    )  # fmt: skip
+    assert querying.ANSWERED.is_listed(listed, finding, Variation(drawn)) == passed_over

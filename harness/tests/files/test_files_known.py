@@ -231,7 +231,6 @@ def test_an_expired_entry_excuses_nothing(listed):
         ({"versions": SpecifierSet("<1.10")}, "1.9.0", True),
         ({"expires": dt.date(2029, 1, 1)}, "1.10.2", False),
         ({"expires": dt.date(2029, 1, 2)}, "1.10.2", True),
-        ({"requirement": "", "check": "push-put/drops"}, "1.10.2", False),
     ],
     ids=str,
 )
@@ -240,6 +239,11 @@ def test_a_version_deviates_from_what_a_valid_entry_lists_for_it(entry, version,
     row = {"requirement": "push/put", "verdict": Verdict.FAIL, "cause": "*", "reason": "so", **entry}
     found = known.Known([known.ListedDeviation(**row)], dt.date(2029, 1, 1)).requirements(version)
     assert found == ({"push/put": ("*",)} if deviates else {})
+
+
+def test_what_is_listed_for_a_check_stands_under_the_check():
+    row = {"check": "push-put/drops", "verdict": Verdict.FAIL, "cause": "*", "reason": "so"}
+    assert known.Known([known.ListedDeviation(**row)]).requirements("1.10.2") == {"push-put/drops": ("*",)}
 
 
 def test_a_model_meets_its_own_entry_again():

@@ -180,6 +180,22 @@ def test_what_failed_deviates_again_as_a_script_where_a_step_tells_it_and_not_on
         perform(script, MemoryScene(script.requirement, seed=1))
 
 
+def test_silence_behind_a_fence_deviates_again_and_links_that_were_tidied_up_are_left_open():
+    """What answers a fence breaks no silence; a link that is shut before the answer could take it away."""
+    scene = MemoryScene("push/push-reaches-intersecting", seed=1)
+    us = scene.session("us")
+    us.fence()
+    with pytest.raises(Deviation) as red:
+        us.deviate(expected="Push", got="silence")
+    us.wire.shut()
+
+    script = record(scene.conversation, header={"check": "models/transporting"}, finding=red.value.finding)
+
+    assert [step.do for step in script.steps[-2:]] == ["fence", "deviates"]
+    with pytest.raises(Deviation):
+        perform(script, MemoryScene(script.requirement, seed=1))
+
+
 def of_law(name, law):
     """The script of what a faulty node breaks a law by, and the case; responders in the default profile come first, who waits last."""
     node, named = all_faulty_nodes()[name].node, all_faulty_nodes()[name].caught_by

@@ -213,20 +213,21 @@ class Known:
     def requirements(self, version: str, *, role: str = "", model: str = "") -> Mapping[str, tuple[str, ...]]:
         """Return the requirements from which this version is known to deviate, each with the patterns of its causes.
 
-        These are what a model passes over. An entry for a model is not among them, nor one that excuses what an entry for `model`
-        does: the model must meet its own entry again, or the entry would be gone while the deviation is there. An entry that is
-        never gone (`sometimes`) is passed over.
+        An entry that names a check and no requirement stands under its check. These are what a model passes over. An entry for a
+        model is not among them, nor one that excuses what an entry for `model` does: the model must meet its own entry again, or
+        the entry would be gone while the deviation is there. An entry that is never gone (`sometimes`) is passed over.
         """
         found: dict[str, tuple[str, ...]] = {}
         present = [
             one for one in self.deviations
-            if one.requirement and covers(one.versions, version) and not self.is_over(one) and role in ("", one.role or role)
+            if covers(one.versions, version) and not self.is_over(one) and role in ("", one.role or role)
         ]  # fmt: skip
         of_models = [one for one in present if one.check.startswith(OF_MODELS) and not one.sometimes]
         own = [one for one in of_models if one.check == model]
         for one in present:
             if one not in of_models and not any(one.includes(each) for each in own):
-                found[one.requirement] = (*found.get(one.requirement, ()), one.cause)
+                about = one.requirement or one.check
+                found[about] = (*found.get(about, ()), one.cause)
         return found
 
     def gone(self) -> list[tuple[ListedDeviation, Judgement]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +87,8 @@ def record(
     conversation: Conversation, *, header: dict[str, str] | None = None, finding: Finding | None = None
 ) -> Script:
     """The script of a conversation between the harness and a target; `finding` says what the target deviated by."""
-    writer = _Recorder(conversation)
+    by_law = (header or {}).get("check", "").startswith("law/")
+    writer = _Recorder(conversation, until=math.inf if by_law or finding is None else finding.time or math.inf)
     steps = list(writer.steps())
     facts = {"about": conversation.about.get("case", ""), "requirement": conversation.about.get("requirement", "")}
     facts |= {"target": writer.target.value, **(header or {})}
@@ -130,8 +132,9 @@ def _happens(got: str) -> bool:
 
 
 class _Recorder:
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
+    def __init__(self, conversation: Conversation, *, until: float) -> None:
+        """`until`: in seconds, when what is judged was over; a link that we shut after it was only tidied up."""
+        self.conversation, self.until = conversation, until
         self.links: dict[str, _Link] = {}
         self.zids: dict[bytes, str] = {}
         self.last = 0.0
@@ -175,6 +178,8 @@ class _Recorder:
             return
         if event.kind is not Happened.BYTES:
             link.left = True
+            if event.time > self.until:
+                return
             yield Step(do="reset" if event.kind is Happened.RESET else "shut", connection=name)
             return
         prefix = link.decoder.directions[link.us].prefix if link.connection.framing is Framing.STREAM else 0
