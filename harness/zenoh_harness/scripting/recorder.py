@@ -107,6 +107,8 @@ def _deviating(steps: list[Step], finding: Finding, check: str) -> list[Step]:
     before = [n for n, step in enumerate(steps) if step.connection == name and step.do == "send"]
     if got in ENDS:  # what was said before a pause is no part of the end
         before += [n for n, step in enumerate(steps) if step.do == "wait"]
+    if got == SILENCE:
+        before += [n for n, step in enumerate(steps) if step.connection == name and step.do == "fence"]
     last = max(before, default=0)
     kept = [step for n, step in enumerate(steps) if n <= last or step.connection != name or step.do != "expect"]
     kept = [step for step in kept if not (step.do == "shut" and step.connection == name)]
