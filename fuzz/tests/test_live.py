@@ -106,22 +106,54 @@ def test_what_a_planted_node_stops_doing_is_seen(name: str) -> None:
     assert found.verdict in (Verdict.ZOMBIE, Verdict.HANG, Verdict.FAIL)
 
 
-@pytest.mark.parametrize("number", range(20))
-def test_a_walk_holds_what_triggers_planted_nodes(number: int) -> None:
-    """Without any help, some input of the walks holds the messages of a trigger in a row."""
-    wanted = trigger_of(number)
+LINKS_OF_THREE = ("aaa", "aab", "aba", "abb")
+"""The ways in which three messages go over one or two links, whatever these are called."""
+SHORT_WALKS = sum(length == 3 for _, length in walks.PATTERNS)
+
+
+def renamed(made: Input) -> str:
+    """Return the links of an input, those called `a` and `b` that come first and second."""
+    names = dict(zip(dict.fromkeys(act.link for act in made), "ab", strict=False))
+    return "".join(names[act.link] for act in made)
+
+
+def windows(rows: Iterable[Input], length: int) -> Iterator[Input]:
+    """Yield what stands in a row in some input."""
+    return (made[at : at + length] for made in rows for at in range(len(made) - length + 1))
+
+
+@pytest.fixture(scope="module")
+def all_walks() -> dict[str, list[Input]]:
+    """The inputs of each walk."""
+    made: dict[str, list[Input]] = {}
+    for name, one in walks.walks(seed=1):
+        made.setdefault(name, []).append(one)
+    return made
+
+
+def test_walks_hold_each_sequence_of_three(all_walks: dict[str, list[Input]]) -> None:
+    """Any three correct messages follow each other in some input, over links of each way."""
+    short = list(all_walks.values())[:SHORT_WALKS]
+    seen = {(renamed(made), *(act.segments for act in made)) for rows in short for made in windows(rows, 3)}
+
+    assert len(seen) == len(LINKS_OF_THREE) * len(walks.correct_words()) ** 3
+
+
+def test_walks_say_each_sequence_about_once(all_walks: dict[str, list[Input]]) -> None:
+    """A message costs a target the same wherever it stands: the short walks have few more than there are sequences."""
+    short = list(all_walks.values())[:SHORT_WALKS]
+
+    assert sum(len(made) for rows in short for made in rows) < 1.1 * len(LINKS_OF_THREE) * len(walks.correct_words()) ** 3
+
+
+@pytest.mark.parametrize("number", [number for number in range(20) if len(trigger_of(number)) == 4])
+def test_a_walk_holds_what_triggers_planted_nodes(number: int, all_walks: dict[str, list[Input]]) -> None:
+    """Without any help, some input of the walks holds the four messages of a trigger in a row, on one link."""
     kinds = {act.segments: kind_of_act(act) for act in walks.correct_words()}
+    rows = windows(all_walks["walk of 4 on a"], 4)
 
-    def holds(made: Input) -> bool:
-        rows = zip(*(made[at:] for at in range(len(wanted))), strict=False)
-        return any(
-            tuple(kinds[act.segments] for act in row) == wanted
-            and len({act.link for act in row[:-1]}) == 1
-            and (row[-1].link != row[-2].link) == is_across(number)
-            for row in rows
-        )
-
-    assert any(holds(made) for _, made in walks.walks(seed=1))
+    assert any(tuple(kinds[act.segments] for act in row) == trigger_of(number) for row in rows)
+    assert not is_across(number)
 
 
 @pytest.mark.parametrize(("letters", "length"), [(2, 3), (3, 2), (5, 3), (4, 4)])
@@ -172,6 +204,23 @@ def test_lawful_inputs_are_cut_where_the_link_changes() -> None:
 
     assert runs_of((act, act, on_b, act)) == ((act, act), (on_b,), (act,))
     assert runs_of((act, on_b, odd)) == ((act, on_b, odd),)
+
+
+def test_acts_in_a_row_leave_in_one_write(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one link sends in a row costs one call, and the target gets the same batches."""
+    sessions, act = OurSessions(trial.node), words()["Put"]
+    written: list[bytes] = []
+    us = {link: sessions.session(link) for link in "ab"}
+    try:
+        for each in us.values():
+            monkeypatch.setattr(each.wire, "send", written.append)
+        sessions.perform((act, replace(act, times=2), replace(act, link="b"), act))
+    finally:
+        monkeypatch.undo()
+        sessions.leave()
+
+    sizes = [len(one) // len(written[1]) for one in written]
+    assert sizes == [3, 1, 1]
 
 
 def test_nothing_is_found_on_the_reference(trial: Trial) -> None:

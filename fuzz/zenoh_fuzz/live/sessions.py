@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from itertools import count
+from itertools import count, groupby
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
@@ -24,7 +24,7 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.primitives import WhatAmI, WireExpr
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenSyn
 from zenoh_conformance.reading.names import undeclared_key
 from zenoh_conformance.talking import Dialogue
@@ -108,16 +108,22 @@ class OurSessions:
 
     # -- what an input does
 
-    def perform(self, act: Act) -> None:
-        """Send an act. Raises Deviation or CannotConnect if its session cannot be had."""
-        if act.seconds:
-            self._wait(act.seconds)
-        elif act.stage != LIVE:
-            self._early(act)
-        else:
-            us = self.session(act.link)
-            for _ in range(act.times):
-                us.wire.send(us.framed(act.batch(us.next_sn)))
+    def perform(self, acts: Iterable[Act]) -> None:
+        """Send acts, those in a row on one link in one write. Raises Deviation or CannotConnect if a session cannot be had."""
+        for link, row in groupby(acts, lambda act: act.link if act.stage == LIVE and not act.seconds else ""):
+            if link:
+                self._send(self.session(link), row)
+                continue
+            for act in row:
+                if act.seconds:
+                    self._wait(act.seconds)
+                else:
+                    self._early(act)
+
+    def _send(self, us: Dialogue, acts: Iterable[Act]) -> None:
+        batches = [us.framed(act.batch(us.next_sn)) for act in acts for _ in range(act.times)]
+        for data in [b"".join(batches)] if us.wire.framing is Framing.STREAM else batches:
+            us.wire.send(data)
 
     def _wait(self, seconds: float) -> None:
         """Read what the sessions bring for some time; without a session there is nobody whose time would pass."""
@@ -137,8 +143,7 @@ class OurSessions:
             self.leave()
         us = self._dialogue(f"{act.link}-{act.stage}")
         self._greet(us, act.stage)
-        for _ in range(act.times):
-            us.wire.send(us.framed(act.batch(us.next_sn)))
+        self._send(us, [act])
         us.wire.finish()
         until = time.monotonic() + ENDING
         while us.ended is None and (left := until - time.monotonic()) > 0:

@@ -180,8 +180,7 @@ class Trial:
         if not lawful:
             sessions.odd.update(links)
         try:
-            for act in one[: len(one) - riding]:
-                sessions.perform(act)
+            sessions.perform(one[: len(one) - riding])
             silent = [link for link in links if not self._answers(sessions, link, one[-1] if riding else None)]
         except (Deviation, CannotConnect):
             return self._death() if self._dead() else self._examine(self._without_session(sessions, links))

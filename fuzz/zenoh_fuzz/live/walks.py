@@ -1,24 +1,25 @@
 """Walks: every sequence of a few correct messages, one after the other in one stream, so that each costs one message and not several.
 
-A walk is a de Bruijn sequence over letters, a letter being a link and a message. Cut into inputs that overlap, it holds every
-sequence of its length in one input.
+A walk is a de Bruijn sequence over messages, whose links follow a pattern. Cut into inputs that overlap, it holds every sequence of its
+length in one input, on one link or on two: which of two equal links is which does not matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
-from itertools import islice, product
+from itertools import chain, cycle, islice
 from random import Random
 from typing import Final
 
 from . import small
 from .acts import Act, Input, is_lawful
 
-LENGTHS: Final = ((("a",), 3), (("a", "b"), 3), (("a",), 4))
-"""The walks in their order: links, and the length of the sequences that each holds completely."""
-STEP: Final = 20
-"""Letters of an input that the one before it does not have."""
+PATTERNS: Final = (("a", 3), ("aabb", 3), ("ab", 3), ("a", 4))
+"""The walks in their order: the links of their messages, repeated, and the length of the sequences that each holds completely."""
+STEP: Final = 60
+"""Messages of an input that the one before it does not have."""
 
 
 @cache
@@ -41,21 +42,36 @@ def de_bruijn(letters: int, length: int) -> Iterator[int]:
             word.pop()
 
 
-def walk(links: tuple[str, ...], length: int, random: Random) -> Iterator[Input]:
-    """Yield inputs that together hold every sequence of `length` correct messages on some links, in an order drawn at random."""
-    letters = [Act(link=link, segments=act.segments) for link, act in product(links, correct_words())]
-    random.shuffle(letters)
-    numbers = de_bruijn(len(letters), length)
+def shapes(pattern: str, length: int) -> int:
+    """Return in how many ways the links of a pattern follow each other in sequences of a length, whatever the links are called."""
+    windows = [(pattern * (length + 1))[at : at + length] for at in range(len(pattern))]
+    return len({tuple(window.index(link) for link in window) for window in windows})
+
+
+def walk(pattern: str, length: int, random: Random) -> Iterator[Input]:
+    """Yield inputs that together hold every sequence of `length` correct messages, in an order drawn at random.
+
+    The sequence of messages is sent once for each shape, with links that begin at the next place of the pattern.
+    """
+    letters = random.sample(correct_words(), len(correct_words()))
+    for shift in range(shapes(pattern, length)):
+        links = islice(cycle(pattern), shift, None)
+        numbers = chain(de_bruijn(len(letters), length), (0,) * (length - 1))  # the cycle closes: it begins with the first letter
+        acts = (replace(letters[number], link=link) for number, link in zip(numbers, links, strict=False))
+        yield from _overlapping(acts, length - 1)
+
+
+def _overlapping(acts: Iterator[Act], overlap: int) -> Iterator[Input]:
+    """Yield acts in inputs of which each begins with the last acts of the one before it."""
     tail: Input = ()
-    while step := tuple(letters[number] for number in islice(numbers, STEP)):
+    while step := tuple(islice(acts, STEP)):
         yield tail + step
-        tail = (tail + step)[1 - length :]
-    yield tail + (letters[0],) * (length - 1)  # the cycle closes: it begins with the first letter, `length` times
+        tail = (tail + step)[-overlap:]
 
 
 def walks(seed: int) -> Iterator[tuple[str, Input]]:
     """Yield the inputs of all walks, each with the name of its walk."""
     random = Random(seed)
-    for links, length in LENGTHS:
-        for made in walk(links, length, random):
-            yield f"walk of {length} on {len(links)} {'link' if len(links) == 1 else 'links'}", made
+    for pattern, length in PATTERNS:
+        for made in walk(pattern, length, random):
+            yield f"walk of {length} on {pattern}", made
