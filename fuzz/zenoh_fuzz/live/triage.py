@@ -54,11 +54,17 @@ class Minimiser:
         """The symptom as it showed last on a fresh target."""
 
     def same(self, made: Sequence[Input]) -> bool:
-        """Run inputs on a target that is well; return whether the symptom shows."""
+        """Run inputs on a target that is well; return whether the symptom shows.
+
+        What shows on a used target must show on a fresh one, too: an earlier try may have caused it with nobody there to miss anything.
+        """
         if self.tried >= MOST or time.monotonic() >= self.until:
             return False
         self.tried += 1
+        used = self.trial.used
         found = self.trial.run(made, brief=True).symptom
+        if found is not None and used:
+            found = self.trial.run(made, brief=True).symptom
         if found is None or found.key != self.symptom.key:
             return False
         self.seen = found

@@ -79,6 +79,8 @@ class Trial:
         """`fresh`: each input gets sessions of its own."""
         self.target, self.role, self.fresh = target, role, fresh
         self.starts = 0
+        self.used = False
+        """Whether the instance has run inputs: they may have left something behind that no look has seen."""
         self.hurried = False
         """Whether a target that answered at once so far is waited for as long as it may take, and not longer."""
         self.known: set[tuple[str, str]] = set()
@@ -100,7 +102,7 @@ class Trial:
         """The instance. Raises TargetError if it cannot be started."""
         if self._node is None:
             self._node = self.target.start()
-            self.starts += 1
+            self.starts, self.used = self.starts + 1, False
             learnt = learn(self._node)
             panics = frozenset(sign.cause for sign in self._node.vitals().signs)
             if self._enough is None:
@@ -142,7 +144,7 @@ class Trial:
         if self.hurried:
             sessions.patience = min(sessions.patience, self._budget.slow)
         bystanders = Bystanders(sessions, routed=self._budget.enough >= Grade.FUNCTIONAL and self.node.role == "router")
-        cause = bystanders.begin()
+        cause, self.used = bystanders.begin(), True
         for one in inputs if not cause else ():
             outcome.performed += 1
             outcome.symptom = self._perform(sessions, one, brief=brief)
