@@ -19,15 +19,14 @@ from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.codec import Segments, encode
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import Segment
-from zenoh_fuzz import inputs
 from zenoh_fuzz.campaign.effect import mann_whitney, superiority
 from zenoh_fuzz.campaign.record import store_finding
-from zenoh_fuzz.live import seeds, small, walks
+from zenoh_fuzz.live import seeds, small
 from zenoh_fuzz.live.acts import Act, Input, is_lawful, runs_of, trace_batch
 from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin, oddities
 from zenoh_fuzz.live.input_scripts import Numbers, input_of, script_of
 from zenoh_fuzz.live.mutate import EDITS_OF_INPUTS, SANE, mutate
-from zenoh_fuzz.live.planted import EFFECTS, FAULTY, ZOMBIES, is_across, kind_of, trigger_of
+from zenoh_fuzz.live.planted import EFFECTS, FAULTY, ZOMBIES, is_across, kind_of_act, trigger_of
 from zenoh_fuzz.live.sessions import OurSessions
 from zenoh_fuzz.live.triage import (
     Minimiser,
@@ -58,12 +57,6 @@ def words() -> dict[str, Act]:
         act = Act(segments=segments)
         found.setdefault(kind_of_act(act), act)
     return found
-
-
-def kind_of_act(act: Act) -> str:
-    """Return the kind of the network message of an act."""
-    read, _ = inputs.messages(inputs.BATCH, act.batch(lambda _reliable, _priority: 0))
-    return kind_of(read[0].message.messages[0])
 
 
 def trigger_acts(number: int) -> Input:
@@ -104,65 +97,6 @@ def test_what_a_planted_node_stops_doing_is_seen(name: str) -> None:
 
     assert found is not None
     assert found.verdict in (Verdict.ZOMBIE, Verdict.HANG, Verdict.FAIL)
-
-
-LINKS_OF_THREE = ("aaa", "aab", "aba", "abb")
-"""The ways in which three messages go over one or two links, whatever these are called."""
-SHORT_WALKS = sum(length == 3 for _, length in walks.PATTERNS)
-
-
-def renamed(made: Input) -> str:
-    """Return the links of an input, those called `a` and `b` that come first and second."""
-    names = dict(zip(dict.fromkeys(act.link for act in made), "ab", strict=False))
-    return "".join(names[act.link] for act in made)
-
-
-def windows(rows: Iterable[Input], length: int) -> Iterator[Input]:
-    """Yield what stands in a row in some input."""
-    return (made[at : at + length] for made in rows for at in range(len(made) - length + 1))
-
-
-@pytest.fixture(scope="module")
-def all_walks() -> dict[str, list[Input]]:
-    """The inputs of each walk."""
-    made: dict[str, list[Input]] = {}
-    for name, one in walks.walks(seed=1):
-        made.setdefault(name, []).append(one)
-    return made
-
-
-def test_walks_hold_each_sequence_of_three(all_walks: dict[str, list[Input]]) -> None:
-    """Any three correct messages follow each other in some input, over links of each way."""
-    short = list(all_walks.values())[:SHORT_WALKS]
-    seen = {(renamed(made), *(act.segments for act in made)) for rows in short for made in windows(rows, 3)}
-
-    assert len(seen) == len(LINKS_OF_THREE) * len(walks.correct_words()) ** 3
-
-
-def test_walks_say_each_sequence_about_once(all_walks: dict[str, list[Input]]) -> None:
-    """A message costs a target the same wherever it stands: the short walks have few more than there are sequences."""
-    short = list(all_walks.values())[:SHORT_WALKS]
-
-    assert sum(len(made) for rows in short for made in rows) < 1.1 * len(LINKS_OF_THREE) * len(walks.correct_words()) ** 3
-
-
-@pytest.mark.parametrize("number", [number for number in range(20) if len(trigger_of(number)) == 4])
-def test_a_walk_holds_what_triggers_planted_nodes(number: int, all_walks: dict[str, list[Input]]) -> None:
-    """Without any help, some input of the walks holds the four messages of a trigger in a row, on one link."""
-    kinds = {act.segments: kind_of_act(act) for act in walks.correct_words()}
-    rows = windows(all_walks["walk of 4 on a"], 4)
-
-    assert any(tuple(kinds[act.segments] for act in row) == trigger_of(number) for row in rows)
-    assert not is_across(number)
-
-
-@pytest.mark.parametrize(("letters", "length"), [(2, 3), (3, 2), (5, 3), (4, 4)])
-def test_a_de_bruijn_sequence_holds_each_word_once(letters: int, length: int) -> None:
-    """Read as a circle, the sequence has as many different words as there are."""
-    numbers = list(walks.de_bruijn(letters, length))
-    circle = numbers + numbers[: length - 1]
-
-    assert len({tuple(circle[at : at + length]) for at in range(len(numbers))}) == letters**length == len(numbers)
 
 
 def test_numbers_inside_a_spliced_part_are_not_lawful() -> None:

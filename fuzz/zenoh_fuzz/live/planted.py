@@ -16,10 +16,13 @@ from typing import Any, Final
 
 from zenoh_conformance.messages import Declare, Frame, Interest, InterestMode, Push, Request, Response
 from zenoh_conformance.reading.connection import priority_of
+from zenoh_fuzz import inputs
 from zenoh_harness.errors import UsageError
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.serve import Server
+
+from .acts import Act
 
 RARE: Final = ("DKeyExpr", "DToken", "UToken", "UKeyExpr", "UQueryable", "Interest", "InterestFinal", "Del")
 """Kinds that our bystanders and health checks never send: each trigger has two of them."""
@@ -52,6 +55,12 @@ def kind_of(message: object) -> str:
     if isinstance(message, Interest):
         return "InterestFinal" if message.mode is InterestMode.FINAL else "Interest"
     return type(message.body if isinstance(message, Declare | Push) else message).__name__
+
+
+def kind_of_act(act: Act) -> str:
+    """Return the kind of the first network message of an act."""
+    read, _ = inputs.messages(inputs.BATCH, act.batch(lambda _reliable, _priority: 0))
+    return kind_of(read[0].message.messages[0])
 
 
 class Planted(Reference):

@@ -56,7 +56,8 @@ def walk(pattern: str, length: int, random: Random) -> Iterator[Input]:
     letters = random.sample(correct_words(), len(correct_words()))
     for shift in range(shapes(pattern, length)):
         links = islice(cycle(pattern), shift, None)
-        numbers = chain(de_bruijn(len(letters), length), (0,) * (length - 1))  # the cycle closes: it begins with the first letter
+        closes = (0,) * (length - 1)  # the cycle begins with the first letter, so many times
+        numbers = chain(de_bruijn(len(letters), length), closes)
         acts = (replace(letters[number], link=link) for number, link in zip(numbers, links, strict=False))
         yield from _overlapping(acts, length - 1)
 
