@@ -70,12 +70,12 @@ def trial(fault: str, engine: Engine, seed: int, budget: float) -> Trial:
 def main() -> None:
     """Print a line a trial, and one a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("faults", nargs="*", default=list(FAULTS), choices=[*FAULTS, []])
+    parser.add_argument("faults", nargs="*", choices=[*FAULTS, []])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--budget", type=float, default=60.0)
     given = parser.parse_args()
     engines: tuple[Engine, ...] = ("guided", "plain")
-    for fault in given.faults:
+    for fault in given.faults or FAULTS:
         cpu: dict[str, list[float]] = {engine: [] for engine in engines}
         for engine in engines:
             for seed in range(1, given.seeds + 1):

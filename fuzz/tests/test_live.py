@@ -140,6 +140,32 @@ def test_lawful_inputs_are_cut_where_the_link_changes() -> None:
     assert runs_of((act, on_b, odd)) == ((act, on_b, odd),)
 
 
+def test_an_odd_first_input_makes_its_session_odd(trial: Trial) -> None:
+    """A session that is opened for an odd input is remembered as odd, until another one takes its place."""
+    sessions = OurSessions(trial.node)
+    best_effort = Act(segments=Segments([Segment("frame.header", b"\x05"), Segment("frame.sn", b"\x00")]))
+    try:
+        assert not is_lawful((best_effort,))
+        assert trial._perform(sessions, (best_effort,), brief=False) is None
+        assert sessions.odd == {"a"}
+        sessions.let_go("a")
+        sessions.session("a")
+        assert not sessions.odd
+    finally:
+        sessions.leave()
+
+
+def test_the_final_of_an_input_answers_no_fence(trial: Trial) -> None:
+    """A session that drops whatever follows is silent, though the query of an input with a small id was finished before."""
+    sessions = OurSessions(trial.node)
+    leap = Segment("raw", b"\x66\x75\x7a")  # a FRAGMENT far ahead: all later numbers are old
+    try:
+        sessions.perform((words()["Request"], Act(segments=Segments([leap]))))
+        assert not sessions.fence("a")
+    finally:
+        sessions.leave()
+
+
 def test_acts_in_a_row_leave_in_one_write(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one link sends in a row costs one call, and the target gets the same batches."""
     sessions, act = OurSessions(trial.node), words()["Put"]

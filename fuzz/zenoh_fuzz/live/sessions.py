@@ -50,6 +50,8 @@ LOOK: Final = 0.1
 """Seconds of silence between two looks at the target's output."""
 ENDING: Final = 0.05
 """Seconds in which a target may refuse what it got before OPEN."""
+ID_BITS: Final = 16
+"""Most bits of the id of a fence."""
 LANES: Final = tuple((reliable, priority) for priority in range(1, 8) for reliable in (True, False))
 """The channels on which the bystander publishes (message-reference#priority-values)."""
 _ZIDS = count(1)
@@ -74,7 +76,7 @@ class OurSessions:
         """Link and payload of each sample that came."""
         self.features: set[str] = set()
         """What the target did since the campaign looked last: kinds of messages and ends of links."""
-        self._names = count(1)
+        self._names, self._fences = count(1), count(1)
 
     @property
     def connects(self) -> bool:
@@ -108,11 +110,13 @@ class OurSessions:
 
     # -- what an input does
 
-    def perform(self, acts: Iterable[Act]) -> None:
+    def perform(self, acts: Iterable[Act], *, lawful: bool = True) -> None:
         """Send acts, those in a row on one link in one write. Raises Deviation or CannotConnect if a session cannot be had."""
         for link, row in groupby(acts, lambda act: act.link if act.stage == LIVE and not act.seconds else ""):
             if link:
-                self._send(self.session(link), row)
+                us = self.session(link)
+                self.odd.update(() if lawful else (link,))  # of this session: a new one begins without
+                self._send(us, row)
                 continue
             for act in row:
                 if act.seconds:
@@ -203,10 +207,18 @@ class OurSessions:
     def fence(self, link: str, before: bytes = b"") -> bool:
         """Return whether the target answers a query of this link; `before` is sent in the same batch. False for a link that ended."""
         us = self.live[link]
-        request = us.new_id()
+        request = self._fence_id(us)
+        self.finals.discard((link, request))
         key = f"zconform/fence/{us.zid.hex()}/{request}"
         us.wire.send(us.framed(before + encode(us.frame(Request(id=request, key=_key(key), body=Query())))))
         return self.wait_for(link, lambda: (link, request) in self.finals)
+
+    def _fence_id(self, us: Dialogue) -> int:
+        """Return a request id from the last quarter of those that are settled: the final of an input's query answers no fence."""
+        settled = us.theirs.resolution if us.theirs is not None else None
+        bits = 8 << ((sane.DEFAULT_RESOLUTION if settled is None else settled) >> 2 & 3)
+        quarter = 1 << min(bits, ID_BITS) - 2
+        return 3 * quarter + next(self._fences) % quarter
 
     def wait_for(self, link: str, holds: Any) -> bool:
         """Pump until a condition holds, the link ends, or time is over. Returns whether it holds."""

@@ -179,10 +179,8 @@ class Trial:
         lawful = is_lawful(one)
         riding = self.fences_ride and rides(one)
         links = dict.fromkeys(act.link for act in one if act.stage == LIVE and not act.seconds)
-        if not lawful:
-            sessions.odd.update(links)
         try:
-            sessions.perform(one[: len(one) - riding])
+            sessions.perform(one[: len(one) - riding], lawful=lawful)
             silent = [link for link in links if not self._answers(sessions, link, one[-1] if riding else None)]
         except (Deviation, CannotConnect):
             return self._death() if self._dead() else self._examine(self._without_session(sessions, links))
