@@ -26,6 +26,12 @@ SHOWN = {
     "primitives/extension-encoding-3-not-used: ENC 11 of OAM is a unit": "receiver",
     "message-reference/id-ranges-disjoint: a network message is taken for a transport message": "receiver",
     "primitives/truncated-is-refused: Open: a cookie that is cut short is what there is": "receiver",
+    "message-reference/id-ranges-disjoint: a transport message is taken for a network message": "router",
+    "message-reference/frame-messages-fill-batch: FRAME takes the rest of the batch": "router",
+    "framings: one message a batch": "router",
+    "bodies: M of FRAGMENT the other way round": "router",
+    "writers: FRAGMENT's M and R changed over": "router",
+    "writers: FRAGMENT's bytes behind a length": "router",
 }
 
 
@@ -37,6 +43,25 @@ def faults():
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_planted_fault_is_noticed_at_a_node(vectors, faults, name):
     assert next(in_nodes.shown(faults[name], SHOWN[name], vectors), None) is not None
+
+
+IN_GROUPS = {
+    "primitives/zid-length: at most eight bytes": "multicast",
+    "primitives/whatami-3-refused: Join: role 3 is a client": "multicast",
+    "bodies: JOIN's T is OPEN's": "multicast",
+    "join/qos-eight-pairs: JOIN's pairs the other way round": "multicast-qos",
+}
+"""Faults that vectors of JOIN show, with the profile of the node."""
+
+
+@pytest.mark.parametrize("name", IN_GROUPS)
+def test_a_planted_fault_is_noticed_in_a_group(faults, name):
+    assert in_nodes.red_in_groups(faults[name], IN_GROUPS[name])
+
+
+@pytest.mark.parametrize("profile", ["multicast", "multicast-qos"])
+def test_a_node_without_a_fault_is_not_red_in_a_group(profile):
+    assert not in_nodes.red_in_groups(Mutant("none", ()), profile)
 
 
 @pytest.mark.parametrize("kind", in_nodes.KINDS)

@@ -15,6 +15,7 @@ from zenoh_conformance.messages import network
 from zenoh_conformance.primitives import Timestamp, ZenohID, keyexpr, payload
 from zenoh_conformance.primitives import zid as zids
 from zenoh_conformance.reading import batch, codec
+from zenoh_conformance.reading.connection import ConnectionDecoder
 from zenoh_conformance.wire import extensions, registry, vle
 from zenoh_conformance.wire.errors import DecodeError
 
@@ -78,6 +79,8 @@ def carried(carrier: type, body: type) -> tuple[Change, ...]:
 
 
 READERS = registry.READERS
+BATCHES = ConnectionDecoder._batches
+"""How a node splits a stream; `batch.split` does so with one that is whole."""
 SKIP_UNKNOWN, READ_UNKNOWN = extensions.skip_unknown, extensions.read_unknown
 
 # --- which message is it ------------------------------------------------------------------------------------------------
@@ -268,9 +271,12 @@ def values() -> Iterator[Fault]:
 
 
 def framings() -> Iterator[Fault]:
-    yield "the length is big-endian", "message-reference/length-prefix", (Text(batch.split, '"little"', '"big"'),)
-    yield "the length counts itself", "message-reference/length-prefix", (Text(batch.split, "end = at + prefix + int.from_bytes(data[at : at + prefix]", "end = at + prefix - 2 * bool(any(data[at : at + 2])) + int.from_bytes(data[at : at + prefix]"),)
-    yield "the length is four bytes", "message-reference/length-prefix", (Text(batch.split, "batches, at = [], 0", "batches, at, prefix = [], 0, 4"),)
+    yield "the length is big-endian", "message-reference/length-prefix", (
+        Text(batch.split, '"little"', '"big"'), Text(BATCHES, '"little"', '"big"'))
+    yield "the length counts itself", "message-reference/length-prefix", (Text(batch.split, "end = at + prefix + int.from_bytes(data[at : at + prefix]", "end = at + prefix - 2 * bool(any(data[at : at + 2])) + int.from_bytes(data[at : at + prefix]"),
+        Text(BATCHES, '"little")', '"little") - 2 * any(buffer[:2])'))
+    yield "the length is four bytes", "message-reference/length-prefix", (
+        Text(batch.split, "batches, at = [], 0", "batches, at, prefix = [], 0, 4"), Text(BATCHES, "direction.prefix", "4"))
     yield "one message a batch", "", (Text(batch.decode_batch, "at += decoded.size", "at = len(data)"),)
     yield "FRAME takes the rest of the batch", "message-reference/frame-messages-fill-batch", read(m.Frame, "messages = tuple(messages)", "messages, at = tuple(messages), end")
     yield "FRAGMENT ends where a message begins", "", read(m.Fragment, "payload = data[at:at + payload_size]", "payload = data[at:at + payload_size].rstrip(b'\\x00')")

@@ -14,14 +14,18 @@ from typing import Any, ClassVar, Final
 from mutation import by_hand, facts
 from mutation.engine import Mutant, compiled
 from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import CodecError, Layer
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import HarnessError
+from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.carriers import carriers_at
 from zenoh_harness.run.vectors.codec_run import golden
+from zenoh_harness.run.vectors.handshakes import SMALL
+from zenoh_harness.run.vectors.in_groups import group_of
 from zenoh_harness.run.vectors.play import Player
 from zenoh_harness.run.vectors.rows import (
     INITIATOR,
@@ -33,7 +37,7 @@ from zenoh_harness.run.vectors.rows import (
 )
 from zenoh_harness.run.vectors.rows import KINDS as KINDS_OF_SIDES
 from zenoh_harness.run.vectors.rows import also_shown as also_shown_before
-from zenoh_harness.run.vectors.standing import VectorInSession, standing
+from zenoh_harness.run.vectors.standing import LARGEST, VectorInSession, standing
 from zenoh_vectors.loader import Vector, load
 
 KINDS: Final = {kind: side for side, kinds in KINDS_OF_SIDES.items() for kind in kinds}
@@ -58,7 +62,7 @@ WIDEST: Final = 9
 """Bytes of the longest integer."""
 
 FEW_NEAR: Final = 6
-"""With fewer vectors near a row, and none that shows the fault, the basic ones are played."""
+"""With fewer vectors near a row, and none that shows the fault, the basic ones are played; for faults in no row, too."""
 
 
 class Receiver(Reference):
@@ -100,9 +104,21 @@ def with_fault(base: type[Reference], plant: Callable[[], AbstractContextManager
         def disconnected(self, name: str, *given: Any) -> list[Action]:
             return self._guarded(super().disconnected, name, *given)
 
+        def on_datagram(self, name: str, *given: Any) -> list[Action]:
+            return self._guarded(super().on_datagram, name, *given)
+
+        def on_scouting(self, name: str, *given: Any) -> list[Action]:
+            return self._guarded(super().on_scouting, name, *given)
+
+        def join_group(self, *given: Any) -> list[Action]:
+            with plant(), suppress(CodecError):
+                return super().join_group(*given)  # type: ignore[no-any-return]
+            return []
+
         def tick(self, now: float) -> list[Action]:
-            with plant():
+            with plant(), suppress(CodecError):
                 return super().tick(now)  # type: ignore[no-any-return]
+            return []
 
     return Faulty
 
@@ -142,9 +158,16 @@ def near(mutant: Mutant, vectors: Sequence[Vector], side: Side) -> Iterator[list
 
 
 def basic(vectors: Sequence[Vector]) -> list[Vector]:
-    """The basic vectors, those with an integer of nine bytes, and a refusal of each kind for each kind of message."""
+    """The basic vectors, those with an integer of nine bytes, whole batches, large messages, and a refusal of each kind for each
+    kind of message.
+    """
     kinds = {(one.layer, one.data[:1], one.refuses.why): one for one in reversed(vectors) if one.refuses is not None}
-    return [*(one for one in vectors if one.core or _is_wide(one)), *kinds.values()]
+    return [*(one for one in vectors if one.core or _is_wide(one) or _is_large(one)), *kinds.values()]
+
+
+def _is_large(vector: Vector) -> bool:
+    """Whether a vector is several messages, or one that goes on in FRAGMENTs to a session with small batches."""
+    return vector.layer in (Layer.BATCH, "stream") or bool(vector.steps) or SMALL < len(vector.data) <= LARGEST
 
 
 def _is_wide(vector: Vector) -> bool:
@@ -159,13 +182,14 @@ def of_a_run(depth: str, side: Side) -> tuple[Vector, ...]:
     return tuple(choose_vectors(golden(), rows(Selection(), side), depth, side))
 
 
-def player_for(kind: str, node: type[Reference], **how: Any) -> Player:
+def player_for(kind: str, node: type[Reference], profile: str = DEFAULT, **how: Any) -> Player:
     """Play to a node of that kind in memory."""
     side = KINDS[kind]
     return Player(
-        lambda number: nullcontext(MemoryScene("", node, role=side, seed=number)),
+        lambda number: nullcontext(MemoryScene("", node, role=side, profile=profile, seed=number)),
         routes=kind == ROUTER,
         side=side,
+        profile=PROFILES[profile],
         **how,
     )
 
@@ -182,6 +206,12 @@ def red_in_run(mutant: Mutant, kind: str, depth: str = "quick") -> bool:
         return True
 
 
+def red_in_groups(mutant: Mutant, profile: str) -> bool:
+    """Whether some vector is red that is said to the groups of a router with the fault."""
+    player = player_for(ROUTER, with_fault(BASES[ROUTER], compiled(mutant)), profile)
+    return any(answer.verdict.is_wrong for _, answer in player.play([one for one in golden() if group_of(one)]))
+
+
 def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vector]:
     """Yield the vectors near its row that are red on a node with the fault."""
     node = with_fault(BASES[kind], compiled(mutant))
@@ -191,7 +221,7 @@ def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vect
         if red := [vector for vector, answer in player.play(some, controls(side)) if answer.verdict.is_wrong]:
             yield from red
             return
-    if count < FEW_NEAR:
+    if count < FEW_NEAR or not mutant.requirement:
         answers = player.play(basic(vectors), controls(side))
         yield from (vector for vector, answer in answers if answer.verdict.is_wrong)
 

@@ -54,6 +54,7 @@ def batch_vectors() -> Iterator[Vector]:
         "two-priorities": batch(frame([one], [qos(1, 0x31)]), frame([two], [qos(6, 0x31)])),
         "frame-then-close": batch(frame([one]), close(session=True)),
         "empty-frame-then-frame": batch(frame(), frame([one])),
+        "empty-frame-then-next-frame": batch(frame(sn=7), frame([one], sn=8)),
         "frame-of-three-then-oam": batch(frame([one, request(), final()]), oam()),
         "oam-then-frame": batch(oam(enc=0x00), frame([one])),
         "keep-alive-then-fragment": batch(keep_alive(), fragment(b"\x04\x04")),
@@ -74,6 +75,9 @@ def _batch_faults(book: Book, one: Message) -> Iterator[Vector]:
                    UNKNOWN_ID, "messages[1]", errata=[Reading("ZD-08")])
     alone = batch(keep_alive()).then(Segment("messages[1]", b"\x1d\x00\x01", "a network message"))
     yield book.bad("network-message-without-frame", "A network message outside of FRAME", alone, UNKNOWN_ID, "messages[1]")
+    behind = batch(frame(), keep_alive()).then(Segment("messages[2]", one.data, "PUSH"))
+    yield book.bad("network-message-behind-keep-alive", "KEEP_ALIVE is no network message: it ends the FRAME", behind, UNKNOWN_ID,
+                   "messages[2]", errata=[Reading("ZD-08")])
     short = batch(keep_alive(), close())
     cut = Message("Batch", "messages", short.segments[:-1], {}, "batch")
     yield book.bad_at("second-message-cut", "The second message is cut short", cut, TRUNCATED, len(cut.data), "messages[1].close.reason")

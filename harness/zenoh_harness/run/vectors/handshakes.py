@@ -29,7 +29,7 @@ from zenoh_harness.run.vectors.effects import (
 from zenoh_harness.run.vectors.standing import MOST_SN, VectorInSession
 
 SMALL: Final = 2048
-"""A batch size that a node may find too small."""
+"""Batches of fewer bytes a node may find too small. Of larger messages it makes FRAGMENTs for a session that states this size."""
 
 FEWEST: Final = 4
 """Bytes of a ZenohID below which a drawn one may be that of another session."""

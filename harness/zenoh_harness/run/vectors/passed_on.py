@@ -58,6 +58,18 @@ class Sessions:
                 if keys is None or key in keys:
                     yield seen.message, key
 
+    def await_passed_on(self, kind: type[Any], key: str) -> list[PassedOn]:
+        """Wait for a message of that class about the key, and return what came."""
+        came: list[PassedOn] = []
+
+        def has_come() -> bool:
+            came.extend(self.passed_on(kind, {key}))
+            return bool(came)
+
+        if self.reader is not None:
+            self.reader.wait_until(has_come)
+        return came
+
 
 def declare_for(group: Sequence[VectorInSession], writer: Dialogue, reader: Dialogue | None) -> None:
     """Declare what the vectors of a group need: the keys of their numbers, and who hears what is passed on of them."""

@@ -58,12 +58,12 @@ from zenoh_harness.run.vectors.effects import (
     second_answer,
 )
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, NoSessionError, SessionEndedError, exchange_of
-from zenoh_harness.run.vectors.handshakes import answer_to_close
+from zenoh_harness.run.vectors.handshakes import SMALL, answer_to_close
+from zenoh_harness.run.vectors.in_groups import play_in_groups
 from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
 from zenoh_harness.run.vectors.passed_on import (
     QUERIED,
     ROUTED,
-    PassedOn,
     Sessions,
     declare_for,
     is_final,
@@ -131,6 +131,10 @@ class Player:
                 answers[one.vector.id] = answer
                 self._advance(one.vector)
             answers.update(self._in_carriers([one for one in stands.values() if not isinstance(one, str)], answers))
+            in_no_session = [one for one in vectors if isinstance(stands[one.id], str)]
+            for vector, answer in play_in_groups(self._scene, self._profile, in_no_session):
+                answers[vector.id] = self._with_record(answer)
+                self._advance(vector)
         for ident, why in stands.items():
             answers.setdefault(
                 ident, not_played(why if isinstance(why, str) else "the time was over, or the node died too often")
@@ -245,11 +249,11 @@ class Player:
             return
         doubtful = []
         for one, answer in zip(group, answers, strict=True):
-            if answer in (SURVIVOR, answer_for_reading(one.vector)):
-                self._note(one, answer)
-                yield one, answer
-            else:
+            if answer not in (SURVIVOR, answer_for_reading(one.vector)):
                 doubtful.append(one)
+                continue
+            self._note(one, answer)
+            yield one, answer
         half = (len(doubtful) + 1) // 2
         for some in filter(None, (doubtful[:half], doubtful[half:])):
             yield from self._group(some, brief=True)
@@ -307,13 +311,7 @@ class Player:
         if end := self._say(writer, [one]):
             return self._ends([one], end, writer.closed)[0]
         assert reader is not None
-        came: list[PassedOn] = []
-
-        def has_come() -> bool:
-            came.extend(sessions.passed_on(Request, {whole(asked.key)}))
-            return bool(came)
-
-        if not reader.wait_until(has_come):
+        if not (came := sessions.await_passed_on(Request, whole(asked.key))):
             must = self._asks and all(type(ext).__name__ in QUIET_EXTENSIONS for ext in asked.exts)
             return answer_for_fault(one.vector, "the query is not passed on") if must else SURVIVOR
         self._asks, fault = True, difference(asked, *came[0])
@@ -391,9 +389,8 @@ class Player:
             if writer.is_over:
                 return self._ends([replace(one, open_point="")], writer.text_of(None), writer.closed)[0]
             fault = str(deviation)
-        if fault is None:
-            return SURVIVOR
-        return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
+        right = SURVIVOR if fault is None else answer_for_reading(one.vector)
+        return answer_for_fault(one.vector, fault) if fault else right
 
     def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
         """A step of a handshake, or the end of a session; one that is wrong is played twice."""
@@ -406,7 +403,7 @@ class Player:
                 return answer_to_close(sessions.writer, one)
         with self._scene() as scene:
             answer = ANSWERS_IN_HANDSHAKE[self._side](scene.dialogue("writer"), one)
-        verdict = self._revive(SILENCE in answer.cause) if answer.verdict.is_wrong else None
+        verdict = answer.verdict.is_wrong and self._revive(SILENCE in answer.cause)
         return answer_for_death(answer.cause, verdict) if verdict else answer
 
     def _again(self, play: Callable[[], list[VectorAnswer]]) -> list[VectorAnswer]:
@@ -458,7 +455,7 @@ class Player:
     ) -> Sessions:
         scene = scenes.enter_context(self._scene())
         try:
-            reader = scene.session("reader") if hears and self.routes else None
+            reader = scene.session("reader", batch_size=SMALL) if hears and self.routes else None
             writer = scene.dialogue("writer")
             writer.initial_sn = group[0].sn or 0
             carrier = Carrier((group[0].mode, PACKING.default)) if group[0].mode else self._carrier
@@ -495,6 +492,5 @@ class Player:
 
     def _ends(self, group: Sequence[VectorInSession], end: str, closed: int | None) -> list[VectorAnswer]:
         """Return the answers for a group at which the session ended."""
-        if verdict := self._revive(end == SILENCE):
-            return [answer_for_death(end, verdict)] * len(group)
-        return [answer_for_end(one, end, closed) for one in group]
+        verdict = self._revive(end == SILENCE)
+        return [answer_for_death(end, verdict) if verdict else answer_for_end(one, end, closed) for one in group]

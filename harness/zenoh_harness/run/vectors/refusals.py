@@ -12,6 +12,7 @@ from zenoh_conformance.messages import (
     Declare,
     DQueryable,
     DToken,
+    Fragment,
     Interest,
     InterestMode,
     InterestOptions,
@@ -31,6 +32,7 @@ from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, ask_through
 from zenoh_harness.run.vectors.keys_in_messages import BAD_KEY
 from zenoh_harness.run.vectors.passed_on import COMPLETE, OUR_IDS, Sessions
 from zenoh_harness.run.vectors.standing import VectorInSession
+from zenoh_harness.run.vectors.whole_batches import messages_of
 
 KEY: Final = "a"
 """The key of the messages that vectors are made of."""
@@ -163,8 +165,16 @@ WATCHES: Final[Mapping[str, Watch]] = {
 def watch_of(one: VectorInSession) -> Watch | None:
     """How the effect of a vector is looked for, None if it has none that shows; before what is refused in a batch others may stand."""
     if one.batches:
-        return _publication if one.vector.refuses is not None and one.vector.refuses.at == 0 else None
+        return (
+            None if one.vector.refuses is None or _holds_some(one.batches[0][: one.vector.refuses.at]) else _publication
+        )
     return WATCHES.get(one.kind)
+
+
+def _holds_some(before: bytes) -> bool:
+    """Whether the beginning of a batch holds network messages, whose effect shows."""
+    messages = messages_of((before,), Layer.TRANSPORT)
+    return any(isinstance(one, Fragment) or getattr(one, "messages", ()) for one in messages)
 
 
 def effect_behind(us: Dialogue, one: VectorInSession) -> str:

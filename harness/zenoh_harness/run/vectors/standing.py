@@ -43,7 +43,7 @@ from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import Layer, from_json
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import registry, vle
-from zenoh_harness.run.vectors import keys_in_messages, whole_batches
+from zenoh_harness.run.vectors import keys_in_messages, whole_batches, whole_fragments
 from zenoh_harness.run.vectors.our_numbers import with_our_number
 from zenoh_vectors.loader import Vector
 
@@ -150,6 +150,8 @@ def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | s
         family = Family.HANDSHAKE if kind in HANDSHAKE else Family.REFUSED
         return _refusal(vector, family, kind)
     message = from_json(vector.means or {}, layer)
+    if whole_fragments.is_any_payload(vector, message) and message.sn <= MOST_SN:
+        return _in_fragments(vector, message)
     if side is Side.INITIATOR and _ends_an_interest(message):
         return NEVER_BEGUN
     return _well_formed(*with_our_number(vector, message), kind)
@@ -185,6 +187,21 @@ def _in_batches(vector: Vector, batches: tuple[bytes, ...]) -> VectorInSession |
         return "its sequence number comes before that of the declaration of its key"
     family = Family.ALONE if mode else stands.family
     return replace(stands, batches=batches, mode=mode, family=family)
+
+
+def _in_fragments(vector: Vector, message: Fragment) -> VectorInSession:
+    """A chain of fragments that is a publication."""
+    vector, batches = whole_fragments.with_publication(vector, message, MOST_SN)
+    lane = (message.reliable, _priority(message))
+    return VectorInSession(
+        vector=vector,
+        family=Family.ALONE,
+        kind=Fragment.__name__,
+        batches=batches,
+        messages=(whole_fragments.PUBLICATION,),
+        sn=message.sn,
+        lanes=(lane,) * len(batches),
+    )
 
 
 def _kind(layer: Layer, header: int) -> str:

@@ -1,0 +1,42 @@
+"""Vectors of FRAGMENT whose payload is part of a publication, so that a subscriber shows whether the chain was put together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from zenoh_conformance.messages import Fragment, Push, Put
+from zenoh_conformance.messages.fragment import Drop, First
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.names import plain
+from zenoh_vectors.loader import Vector
+
+PAYLOAD: Final = "fragment.payload"
+
+STAND_IN: Final = b"\xf1\xf2"
+"""The payload of vectors that are about another field."""
+
+PUBLICATION: Final = Push(key=plain("zconform/fragment"), body=Put(payload=b"in a fragment"))
+
+CUT: Final = 9
+"""Bytes of the publication that the first of two fragments holds."""
+
+
+def is_any_payload(vector: Vector, message: Any) -> bool:
+    """Whether a vector is a FRAGMENT that is about another field than its payload, and that has no marker."""
+    return (
+        isinstance(message, Fragment)
+        and message.payload == STAND_IN
+        and vector.segments[-1].path == PAYLOAD
+        and not any(isinstance(ext, First | Drop) for ext in message.exts)
+    )
+
+
+def with_publication(vector: Vector, first: Fragment, most_sn: int) -> tuple[Vector, tuple[bytes, ...]]:
+    """The vector with a publication, or the beginning of one, as its payload; and the batches that say the whole publication."""
+    data = encode(PUBLICATION)
+    piece, rest = (data[:CUT], data[CUT:]) if first.more else (data, b"")
+    segments = (*vector.segments[:-1], vector.segments[-1]._replace(data=piece))
+    said = b"".join(one.data for one in segments)
+    last = replace(first, more=False, sn=first.sn + 1 & most_sn, payload=rest)
+    return replace(vector, segments=segments, data=said), (said, encode(last)) if rest else (said,)
