@@ -4,8 +4,11 @@ import contextlib
 import datetime as dt
 import socket
 import threading
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.x509.oid import NameOID
 
 from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness.errors import CannotConnect, UsageError
@@ -23,6 +26,13 @@ def soon():
 @pytest.fixture
 def authority(tmp_path):
     return Authority(tmp_path)
+
+
+def test_a_certificate_has_a_common_name(authority):
+    """zenoh-rust up to 1.7 reads it, and panics in the connecting client where there is none."""
+    chain = Path(authority.listens().split(";")[0].partition("=")[2])
+    certificate = x509.load_pem_x509_certificate(chain.read_bytes())
+    assert [one.value for one in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)] == ["localhost"]
 
 
 STREAMS = [one for one in LINKS if one != "udp"]
