@@ -1,5 +1,6 @@
 """Groups of cases: which attempts decide after a death, which are repeated, and what each of them gets."""
 
+import time
 from collections import Counter
 from dataclasses import replace
 from threading import Barrier, BrokenBarrierError
@@ -17,6 +18,7 @@ from zenoh_harness.run.attempt.scenes import Overtime
 from zenoh_harness.run.group import CONFIRMED, Group
 from zenoh_harness.run.judge.law_results import LawResults
 from zenoh_harness.run.node.lifecycle import Lifecycle
+from zenoh_harness.run.plan.allowance import Allowance
 from zenoh_harness.run.plan.plan import GROUP, Item
 from zenoh_harness.run.profile import waits
 from zenoh_harness.scripting.binder import Elsewhere
@@ -67,6 +69,23 @@ class Heard(LawResults):
 
     def add(self, outcome):
         self.labels.append(outcome.item.label)
+
+
+def test_after_a_death_those_for_whom_there_is_no_time_are_left_out(world):
+    """A target that ends again and again has a fresh one for each item, which could take hours."""
+    allowance = Allowance.of(0.5)
+
+    def kills_and_takes_its_time(_times, world):
+        world.here.node.state = Verdict.CRASH
+        while not allowance.over():
+            time.sleep(0.01)
+
+    world.case("killer", kills_and_takes_its_time)
+    world.case("other")
+    causes = {one.cause for one in world.run(allowance=allowance).judgements if one.key.check.startswith("fake/")}
+
+    assert world.ran == {("killer",): 1, ("other",): 1}
+    assert causes == {"left out: the budget of 0.5 s was over"}
 
 
 @pytest.mark.parametrize(

@@ -237,10 +237,12 @@ class Group:
         """One by one, and whether one of them is charged.
 
         In a group of thirty-two nobody can be charged by the order of events: one killer made its neighbours red too. So each
-        has a fresh target to itself, and who kills that one is charged.
+        has a fresh target to itself, and who kills that one is charged. Those for whom there is no time are left out.
         """
-        decided = [self._suspect(item, [outcome for outcome in first if outcome.item is item]) for item in items]
-        return [decision for decision, _ in decided], any(died for _, died in decided)
+        heard = takewhile(lambda _: not self.allowance.over(), items)
+        decided = [self._suspect(item, [outcome for outcome in first if outcome.item is item]) for item in heard]
+        rest = left_out(items[len(decided) :], self.allowance)
+        return [*(decision for decision, _ in decided), *rest], any(died for _, died in decided)
 
     def _suspect(self, item: Item, earlier: list[AttemptOutcome]) -> tuple[Decision, bool]:
         """One item with the target to itself; what it did while another target died counts only where it held."""
