@@ -45,7 +45,8 @@ class Authority:
         return f"{self.listens()};enable_mtls=true;{self.trust[1:]}"
 
     def _issue(self, side: str, names: tuple[str, ...], ends: dt.datetime | None) -> str:
-        certificate = self._authority.issue_cert(*names, common_name=names[0], not_after=ends)  # zenoh-rust 1.7 panics without
+        # Without a common name, clients of zenoh-rust up to 1.7 panic.
+        certificate = self._authority.issue_cert(*names, common_name=names[0], not_after=ends)
         own = Path(tempfile.mkdtemp(dir=self.folder))
         chain, key = own / "node.pem", own / "node.key"
         certificate.private_key_pem.write_to_path(str(key))
