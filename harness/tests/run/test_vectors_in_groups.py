@@ -16,7 +16,7 @@ from zenoh_harness.run.vectors.in_groups import group_of
 from zenoh_harness.run.vectors.play import Player
 
 
-def played(node, profile):
+def answers_of(node, profile):
     """The answers of a router for the vectors that are said to groups, by their ids."""
     player = Player(
         lambda number: nullcontext(MemoryScene("", node, profile=profile, seed=number)),
@@ -33,7 +33,7 @@ def reds(answers):
 
 @pytest.fixture(scope="module")
 def answers():
-    return {profile: played(Reference, profile) for profile in ("multicast", "multicast-qos")}
+    return {profile: answers_of(Reference, profile) for profile in ("multicast", "multicast-qos")}
 
 
 def test_the_reference_is_red_on_none_and_judged_on_most(answers):
@@ -49,7 +49,7 @@ def test_a_join_with_qos_is_judged_only_where_the_node_has_qos(answers):
 
 
 def test_a_node_in_no_group_is_told_nothing():
-    assert {answer.verdict for answer in played(Reference, DEFAULT).values()} == {Verdict.NOT_OBSERVED}
+    assert {answer.verdict for answer in answers_of(Reference, DEFAULT).values()} == {Verdict.NOT_OBSERVED}
 
 
 def test_a_node_that_answers_what_is_no_scout_is_found():
@@ -57,7 +57,7 @@ def test_a_node_that_answers_what_is_no_scout_is_found():
         def on_scouting(self, origin, datagram):
             return [Action(origin, self.encoded(self.hello()))]
 
-    found = reds(played(AnswersEverything, "multicast"))
+    found = reds(answers_of(AnswersEverything, "multicast"))
     assert {"scout/zid-zero", "scout/full-cut-inside-zid", "scouting-ids/unassigned-id-03"} <= found
     assert "scout/version-8" not in found, "a case judges that"
 
@@ -67,7 +67,7 @@ def test_a_node_that_answers_some_scouts_only_is_found():
         def answers_scout(self, scout):
             return scout.zid is None and super().answers_scout(scout)
 
-    found = reds(played(AnswersTheNameless, "multicast"))
+    found = reds(answers_of(AnswersTheNameless, "multicast"))
     assert "scout/what-7-with-zid" in found
     assert "scout/what-7" not in found
 
@@ -84,7 +84,7 @@ def test_a_node_that_takes_frames_without_a_join_is_found():
         def accepts_sn(self, link, message):
             return link.name in self.members or super().accepts_sn(link, message)
 
-    assert "join/zid-zero" in reds(played(TakesEverybody, "multicast"))
+    assert "join/zid-zero" in reds(answers_of(TakesEverybody, "multicast"))
 
 
 def test_a_node_whose_group_does_not_work_is_judged_on_none():
@@ -92,5 +92,5 @@ def test_a_node_whose_group_does_not_work_is_judged_on_none():
         def on_datagram(self, origin, datagram, now):
             return []
 
-    answers = {ident: one for ident, one in played(Deaf, "multicast").items() if ident.startswith("join/")}
+    answers = {ident: one for ident, one in answers_of(Deaf, "multicast").items() if ident.startswith("join/")}
     assert {one.verdict for one in answers.values()} == {Verdict.NOT_OBSERVED}

@@ -41,7 +41,7 @@ EVERYBODY: Final = 0b111
 """A SCOUT for every role."""
 
 LONG: Final = 5.0
-"""Seconds of a lease after which nobody who has just said JOIN is taken for offline."""
+"""Seconds of a lease after which no node is offline that said JOIN just before."""
 
 BATCH: Final = 8192
 """The batch size of a JOIN without S."""
@@ -107,7 +107,7 @@ def _scout(scene: Scene, vector: Vector, scout: Scout | None) -> VectorAnswer:
     us.listen(0.0)
     is_answered = _hello(us, 0.0) is not None
     if scout is None:
-        return answer_for_acceptance(vector, "it is answered") if is_answered else _refused(vector)
+        return answer_for_acceptance(vector, "it is answered") if is_answered else _right_refusal(vector)
     is_asked = scout.version == sane.VERSION and scout.what >> int(hello.whatami) & 1 and not vector.remarks
     if is_answered or not is_asked:
         return answer_for_reading(vector) if is_answered and is_asked else SURVIVOR
@@ -138,7 +138,7 @@ def _join(scene: Scene, vector: Vector, join: Join | None, *, qos: bool) -> Vect
     if not reader.wait_until(lambda: _has(reader, b"sane")):
         return NO_WORK
     if join is None:
-        return answer_for_acceptance(vector, TAKEN) if _has(reader, b"reliable") else _refused(vector)
+        return answer_for_acceptance(vector, TAKEN) if _has(reader, b"reliable") else _right_refusal(vector)
     if not _is_due(vector, join, qos=qos):
         return SURVIVOR
     if reader.wait_until(lambda: _has(reader, b"reliable", b"best effort")):
@@ -154,7 +154,7 @@ def _has(reader: Dialogue, *payloads: bytes) -> bool:
     return {*payloads} <= {payload_of(one.message) for one in reader.heard if isinstance(one.message, Push)}
 
 
-def _refused(vector: Vector) -> VectorAnswer:
+def _right_refusal(vector: Vector) -> VectorAnswer:
     return answer_for(vector, judge(vector, VectorOutcome(None, "nothing comes of it")))
 
 

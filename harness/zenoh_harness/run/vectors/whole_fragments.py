@@ -1,4 +1,4 @@
-"""Vectors of FRAGMENT whose payload is part of a publication, so that a subscriber shows whether the chain was put together."""
+"""Vectors of FRAGMENT whose payload is part of a publication, so that a subscriber shows whether the chain was reassembled."""
 
 from __future__ import annotations
 
