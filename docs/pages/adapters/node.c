@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { INIT = 1, OPEN, CLOSE, KEEP_ALIVE, FRAME, QUERY = 3, RESPONSE_FINAL = 0x1a, REQUEST = 0x1c };
+enum { INIT = 1, OPEN, CLOSE, KEEP_ALIVE, FRAME, FRAGMENT, QUERY = 3, RESPONSE_FINAL = 0x1a, REQUEST = 0x1c };
 enum { UNSUPPORTED = 1, INVALID, EXPIRED = 5, TO_SELF = 7 };
 enum { A = 0x20, S = 0x40, T = 0x40, R = 0x20, Z = 0x80, MANDATORY = 0x10, OUR_LEASE = 10 };
 enum { NODE_ID = 1 << 3, TARGET = 1 << 4 }; /* mandatory extensions of REQUEST, as bits of their ids: nothing here depends on them */
@@ -127,6 +127,11 @@ static void on_frame(Session *s, Reader *r, unsigned header) {
     }
 }
 
+static void on_fragment(Session *s, Reader *r, unsigned header) { /* the last thing in its batch */
+    if (vle(r) > s->mask || !extensions(r, header, 0)) refuse(s, INVALID);
+    r->at = r->end; /* a real node puts the pieces together */
+}
+
 static void on_batch(Session *s, const uint8_t *bytes, size_t n) {
     for (Reader r = {bytes, bytes + n, 0}; r.at < r.end;) {
         unsigned header = byte(&r), id = header & 0x1f;
@@ -135,6 +140,7 @@ static void on_batch(Session *s, const uint8_t *bytes, size_t n) {
         else if (!s->opened && id == OPEN) on_open(s, &r, header);
         else if (s->opened && id == KEEP_ALIVE && extensions(&r, header, 0)) continue;
         else if (s->opened && id == FRAME) on_frame(s, &r, header);
+        else if (s->opened && id == FRAGMENT) on_fragment(s, &r, header);
         else refuse(s, INVALID);
     }
 }
