@@ -27,7 +27,6 @@ SHOWN = {
     "message-reference/id-ranges-disjoint: a network message is taken for a transport message": "receiver",
     "primitives/truncated-is-refused: Open: a cookie that is cut short is what there is": "receiver",
     "message-reference/id-ranges-disjoint: a transport message is taken for a network message": "router",
-    "message-reference/frame-messages-fill-batch: FRAME takes the rest of the batch": "router",
     "framings: one message a batch": "router",
     "bodies: M of FRAGMENT the other way round": "router",
     "writers: FRAGMENT's M and R changed over": "router",

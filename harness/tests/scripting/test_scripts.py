@@ -183,11 +183,13 @@ def test_what_failed_deviates_again_as_a_script_where_a_step_tells_it_and_not_on
 def test_silence_behind_a_fence_deviates_again_and_links_that_were_tidied_up_are_left_open():
     """What answers a fence breaks no silence; a link that is shut before the answer could take it away."""
     scene = MemoryScene("push/push-reaches-intersecting", seed=1)
-    us = scene.session("us")
+    us, other = scene.session("us"), scene.session("other")
+    scene.wait(1.0)
     us.fence()
     with pytest.raises(Deviation) as red:
         us.deviate(expected="Push", got="silence")
-    us.wire.shut()
+    scene.wait(1.0)
+    other.wire.shut()
 
     script = record(scene.conversation, header={"check": "models/transporting"}, finding=red.value.finding)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.messages import Close, Init, Open, sane
+from typing import Any
+
+from zenoh_conformance.messages import Close, Frame, Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import reason_code
@@ -57,6 +59,16 @@ for word in ("generic", "unsupported", "unresponsive"):
         of=_ForAnotherReason,
         reason=reason_code(word.upper()),
     )
+
+
+@variant(permitted="message-reference#frame: one or more network messages")
+class RefusesEmptyFrames(Reference):
+    """Refuses a FRAME without messages."""
+
+    def on_session(self, link: Link, message: Any) -> None:
+        if isinstance(message, Frame) and not message.messages:
+            raise Refused(INVALID)
+        super().on_session(link, message)
 
 
 class _Silently(Reference):

@@ -54,7 +54,6 @@ def batch_vectors() -> Iterator[Vector]:
         "two-priorities": batch(frame([one], [qos(1, 0x31)]), frame([two], [qos(6, 0x31)])),
         "frame-then-close": batch(frame([one]), close(session=True)),
         "empty-frame-then-frame": batch(frame(), frame([one])),
-        "empty-frame-then-next-frame": batch(frame(sn=7), frame([one], sn=8)),
         "frame-of-three-then-oam": batch(frame([one, request(), final()]), oam()),
         "oam-then-frame": batch(oam(enc=0x00), frame([one])),
         "keep-alive-then-fragment": batch(keep_alive(), fragment(b"\x04\x04")),
