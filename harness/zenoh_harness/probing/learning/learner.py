@@ -9,10 +9,11 @@ from aalpy.base import SUL
 from aalpy.learning_algs import run_Lstar
 
 from zenoh_conformance.judging.finding import Deviation
-from zenoh_conformance.messages import Close, Fragment, Frame, Join, KeepAlive, Oam, sane
+from zenoh_conformance.messages import Close, Fragment, Frame, Join, KeepAlive, Oam, Push, Put, sane
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.conversation import Happened
 from zenoh_conformance.reading.kinds import name_of
+from zenoh_conformance.reading.names import plain
 from zenoh_conformance.tables.session import SessionInput
 from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.wire import Enc
@@ -21,6 +22,9 @@ from zenoh_harness.probing.learning.automaton import END, GONE, SILENCE, WORKS, 
 
 QUIET: Final = 0.25
 """Seconds, before scaling, after which silence is the answer; used only before a session is open."""
+
+UNHEARD: Final = Push(key=plain("zconform/unheard"), body=Put(payload=b"x"))
+"""What a FRAME holds, since it holds one message or more: a publication for nobody."""
 
 
 def _open_syn(us: Dialogue) -> Any:
@@ -48,7 +52,7 @@ SAID: Mapping[str, tuple[SessionInput, Callable[[Dialogue], Any]]] = {
     "InitAck": (SessionInput.INIT_ACK, lambda us: us.init_ack(us.init_syn())),
     "OpenAck": (SessionInput.OPEN_ACK, lambda us: us.open_ack()),
     "KeepAlive": (SessionInput.KEEP_ALIVE, lambda us: KeepAlive()),
-    "Frame": (SessionInput.FRAME, lambda us: us.frame() if us.their_open is not None else Frame(sn=0, messages=())),
+    "Frame": (SessionInput.FRAME, lambda us: us.frame(UNHEARD) if us.their_open else Frame(sn=0, messages=(UNHEARD,))),
     "Fragment": (
         SessionInput.FRAGMENT,
         lambda us: Fragment(more=True, sn=us.next_sn() if us.their_open else 0, payload=b"x"),
