@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from zenoh_conformance.cases.establishing import (
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Init, Open, sane
 from zenoh_conformance.primitives import ZenohID
-from zenoh_conformance.reading.codec import encode, segments
+from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn, OpenSyn
 from zenoh_conformance.tables.session import SessionInput, State
@@ -301,10 +302,8 @@ class Initiation(RuleBasedStateMachine):
 
     def say(self, us: Dialogue, message: Init | Open, how: Answered) -> None:
         """An answer, whole or in pieces, perhaps with an extension that is to be skipped."""
-        framed = us.framed(encode(message if how.more is None else odd(message, how.more, mandatory=False)))
-        size = how.pieces or len(framed)
-        for at in range(0, len(framed), size):
-            us.send_bytes(framed[at : at + size])
+        said = message if how.more is None else odd(message, how.more, mandatory=False)
+        us.send_cut(said, count(how.pieces, how.pieces) if how.pieces else ())
 
     def link(self, zid: int = 8) -> Dialogue:
         """A new link on which we have said nothing; `zid`: the length of our ZenohID."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -16,7 +16,6 @@ from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.own_side import OwnFault, own_faults
 from zenoh_conformance.messages import Close, Init, KeepAlive, sane
-from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.reading.kinds import InitAck, M, MessageKind, OpenAck
 from zenoh_conformance.reading.pieces import SN_MASK
@@ -179,12 +178,7 @@ class Linked(RuleBasedStateMachine):
     def asked(self, link: Modelled, message: Any, answer: MessageKind[M], pieces: int) -> M:
         """Say a message, whole or in pieces, and hear its answer."""
         us = link.us
-        if pieces:
-            framed = us.framed(encode(message))
-            for at in range(0, len(framed), pieces):
-                us.send_bytes(framed[at : at + pieces])
-        else:
-            us.send(message)
+        us.send_cut(message, count(pieces, pieces) if pieces else ())
         return us.expect(answer, step=f"{link.state.value}: {'InitSyn' if answer is InitAck else 'OpenSyn'}")
 
     def compare(self, link: Modelled) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise, takewhile
 from typing import Any
 
 from zenoh_conformance.messages import (
@@ -25,7 +26,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.connection import ConnectionDecoder, priority_of
-from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened
+from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened, Side
 from zenoh_conformance.reading.fragments import fragment
 from zenoh_conformance.reading.pieces import Pieces
 from zenoh_conformance.reading.terms import SessionTerms
@@ -72,6 +73,13 @@ class Speaker(SessionTerms):
         batches = [self.framed(as_bytes(part)) for part in what]
         for data in batches if self.wire.framing is Framing.DATAGRAM else [b"".join(batches)]:
             self.send_bytes(data)
+
+    def send_cut(self, message: Sendable, cuts: Iterable[int]) -> None:
+        """One batch in several writes, cut before those bytes, its length prefix counted; a datagram stays whole."""
+        data = self.framed(as_bytes(message))
+        within = () if self.wire.framing is Framing.DATAGRAM else takewhile(len(data).__gt__, cuts)
+        for start, end in pairwise((0, *within, len(data))):
+            self.send_bytes(data[start:end])
 
     def send_bytes(self, data: bytes) -> None:
         """Put bytes on the link as they are: no prefix is added."""
@@ -202,9 +210,15 @@ class Speaker(SessionTerms):
         else:
             self.wire.reset()
 
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to CLOSE: a handshake, or a link of datagrams that was opened to us."""
+        opened = self.wire.framing is Framing.DATAGRAM and self.wire.side is Side.RESPONDER
+        return opened or self.mine is not None or self.theirs is not None
+
     def leave(self, reason: int = 0) -> None:
         """CLOSE what was begun, and shut the link, in order."""
-        if not self.left and (self.mine is not None or self.theirs is not None):
+        if self.begun and not self.left:
             self.send(sane.close(reason))
         self.wire.shut()
 

@@ -232,6 +232,18 @@ def test_a_datagram_link_whose_opener_has_left_is_skipped():
                 assert accepted.receive(soon()).data == b"late"
 
 
+def test_an_address_that_was_left_opens_a_new_link():
+    with datagrams() as listener:
+        first: tuple[str, int] = ("127.0.0.1", 0)
+        for text, local in [(b"first", None), (b"other", ("127.0.0.1", 0)), (b"again", None)]:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+                sock.bind(local or first)
+                first = first if local else sock.getsockname()
+                sock.sendto(text, ("127.0.0.1", listener.locator.port))
+                with listener.accept(soon()) as accepted:
+                    assert accepted.receive(soon()).data == text
+
+
 def test_a_port_without_a_listener_is_a_reset():
     with datagrams() as listener:
         gone = listener.locator

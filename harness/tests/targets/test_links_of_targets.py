@@ -4,12 +4,16 @@ import json
 
 import pytest
 
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import decode, encode
 from zenoh_harness.cli import invoke
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.links.certificates import Authority
 from zenoh_harness.links.locators import LINKS, Locator
-from zenoh_harness.links.opening import LinkListener
+from zenoh_harness.links.opening import LinkListener, connect
+from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.records import link_of
+from zenoh_harness.targets.greeting import GREETER, turn_away
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -57,6 +61,25 @@ def test_a_run_over_datagrams_conforms_and_says_its_link(tmp_path):
     assert {row["link"] for row in rows} == {"udp"}
     assert {row["verdict"] for row in rows if "in-pieces" in row["check"]} == {"not-applicable"}
     assert [row["verdict"] for row in rows].count("pass") > 5
+
+
+def test_a_model_does_not_cut_a_datagram(tmp_path):
+    models = ["--only", "models/initiation", "--depth", "quick", "--out", str(tmp_path)]
+    assert invoke(["run", "reference?link=udp&role=client", *models]) == 0
+
+
+@pytest.mark.needs("multicast")
+def test_a_node_in_a_group_is_reached_at_its_own_port():
+    with open_target(parse("wheel?link=udp")).start("multicast") as node:
+        assert node.greeting
+
+
+def test_whoever_is_turned_away_over_datagrams_is_told():
+    with LinkListener.open(Locator.parse("udp/127.0.0.1:0")) as listener:
+        with connect(listener.locator, Deadline.after(5)) as link:
+            link.send(encode(sane.init_syn(GREETER)), Deadline.after(5))
+            turn_away(listener.accept(Deadline.after(5)))
+            assert decode(link.receive(Deadline.after(5)).data).message == sane.close()
 
 
 def test_a_link_without_adapter_is_refused():

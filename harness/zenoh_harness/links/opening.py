@@ -102,7 +102,7 @@ class DatagramListener(LinkListener):
         super().__init__(sock, locator)
         self._door = DatagramDoor(sock)
         self._met: set[object] = set()
-        """The addresses that had a link: what they send after its end is no new link."""
+        """The addresses that had a link and are in use: what they send after its end is no new link."""
 
     def accept(self, deadline: Deadline, observer: Observer | None = None) -> StreamLink | None:
         """The link of the next address that sends; None after the deadline."""
@@ -113,6 +113,7 @@ class DatagramListener(LinkListener):
                 if not ready(self._sock, select.POLLIN, deadline):
                     return None
                 continue
+            self._met = {met for met in self._met if not has_left(accepted.sock.family, met)}
             if accepted.address in self._met or has_left(accepted.sock.family, accepted.address):
                 accepted.sock.close()
                 continue

@@ -11,6 +11,7 @@ from zenoh_harness.links.certificates import Authority
 from zenoh_harness.links.groups import free_group
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.profiles import Profile
+from zenoh_harness.programs.ports import free_port
 from zenoh_harness.programs.processes import work_folder
 from zenoh_harness.targets.reach import Reach
 
@@ -69,8 +70,8 @@ def _over_unix() -> Endpoint:
 
 _MADE: dict[str, Callable[[], Endpoint]] = {
     "tcp": lambda: Endpoint(Locator.tcp(HOST, 0)),
-    "udp": lambda: Endpoint(Locator.of("udp", HOST, 0)),
+    "udp": lambda: Endpoint(Locator.of("udp", HOST, free_port())),
     "tls": _over_tls,
     "unixsock-stream": _over_unix,
 }
-"""Link protocol to what makes an endpoint."""
+"""Link protocol to what makes an endpoint. A node has UDP sockets that do not listen, so its port is chosen for it."""

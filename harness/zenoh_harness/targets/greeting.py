@@ -11,7 +11,7 @@ from zenoh_conformance.reading.conversation import Framing
 from zenoh_conformance.reading.kinds import InitAck
 from zenoh_conformance.wire import DecodeError
 from zenoh_harness.errors import CannotConnect, NotZenoh
-from zenoh_harness.links.links import RecordedLink
+from zenoh_harness.links.links import RecordedLink, StreamLink
 from zenoh_harness.links.timing import Deadline
 
 GREETER: Final = bytes.fromhex("0100000000c0ffee")
@@ -90,6 +90,13 @@ def first_batch(link: RecordedLink, deadline: Deadline) -> bytes:
         while buffer[:2] == b"\0\0" and not datagrams:
             buffer = buffer[2:]
     return buffer if datagrams else buffer[2 : 2 + int.from_bytes(buffer[:2], "little")]
+
+
+def turn_away(link: StreamLink) -> None:
+    """End a link that a node opened to us; on datagrams, where it would wait for the end of its lease, with CLOSE."""
+    if link.framing is Framing.DATAGRAM:
+        link.send(encode(sane.close()), Deadline(0.0))
+    link.close()
 
 
 def show(data: bytes) -> str:

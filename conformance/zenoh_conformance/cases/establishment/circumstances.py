@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import count as count_from
 from typing import Any, Final
 
 from zenoh_conformance.cases.establishing import issued, issued_cookie
@@ -17,7 +17,6 @@ from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
 from zenoh_conformance.judging.variation import Dimension, Variation
 from zenoh_conformance.messages import Close, Init, sane
 from zenoh_conformance.messages.init import Patch
-from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import OpenAck, reason_code
 from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.wire import Enc, Exts, Unknown
@@ -141,13 +140,7 @@ class HandshakeRow:
 
     def send(self, message: Any) -> None:
         """Send a message, cut as the row has it."""
-        data = self.us.framed(encode(message))
-        if self.us.shows_no_end:  # a datagram cannot be cut
-            self.us.send_bytes(data)
-            return
-        cuts = {"byte by byte": range(1, len(data)), "cut behind its length": range(2, 3)}.get(str(self.v[CUT]), ())
-        for start, end in pairwise((0, *cuts, len(data))):
-            self.us.send_bytes(data[start:end])
+        self.us.send_cut(message, {"byte by byte": count_from(1), "cut behind its length": (2,)}.get(str(self.v[CUT]), ()))
 
     @contextmanager
     def has_room(self) -> Iterator[None]:

@@ -37,7 +37,7 @@ def other_version(side: Side, visit: Callable[[], Dialogue | None]) -> int | Non
         except Deviation:
             continue
         finally:
-            us.wire.shut()
+            us.hang_up()
     return None
 
 

@@ -86,7 +86,7 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
     if us is None:
         return bare
     if answer is None:
-        us.wire.shut()
+        us.hang_up()
         if us.theirs is not None and us.theirs.version == sane.VERSION:
             return bare  # it speaks our version, whatever ended the handshake
         return replace(bare, version=other_version(node.side, lambda: open_link(node)))
@@ -140,7 +140,7 @@ def _first_session(node: NodeInstance) -> tuple[Dialogue | None, float | None, W
         return us, answer + late if answer is not None else None, {}
     if us is None or waited is None:
         return None, None, {}
-    us.wire.shut()
+    us.hang_up()
     waits, answer = measure_waits(node.side, waited, lambda: open_link(node)), None
     for _ in range(1 + LATE_LOOKS):
         us = open_link(node)
@@ -265,7 +265,7 @@ def _expect_publication(us: Dialogue, within: float) -> None:
 def _with_other_offers(us: Dialogue, node: NodeInstance) -> tuple[Dialogue | None, float | None, tuple[Any, ...]]:
     """Try other sane offers on a node whose answer to the usual ones cannot be decoded."""
     for offers in OTHER_OFFERS if not isinstance(us.theirs, Init) and us.closed is None else ():
-        us.wire.shut()
+        us.hang_up()
         another = open_link(node)
         if another is None:
             return None, None, sane.OFFERS
@@ -357,7 +357,7 @@ def measure_returns(node: NodeInstance, first: Dialogue | None) -> dict[SessionE
             us = open_link(node, longest)
         live = False
     if us is not None:
-        us.wire.shut()
+        us.hang_up()
     return found
 
 
@@ -376,7 +376,7 @@ def _lead_and_end(us: Dialogue, way: Way, live: bool) -> bool:
     except Deviation:
         return False
     finally:
-        us.wire.shut()
+        us.hang_up()
     return True
 
 

@@ -59,7 +59,7 @@ def _measurements(another: Another, lead: Callable[[Dialogue], object]) -> list[
             continue
         finally:
             if us is not None:
-                us.wire.shut()
+                us.hang_up()
     return found
 
 

@@ -124,7 +124,7 @@ def _output_after_fence(us: Dialogue, heard: int) -> str:
 
 def learn(stage: Callable[[], Scene], symbols: Sequence[str] = tuple(SAID)) -> tuple[Mealy, int]:
     """Return the automaton of a target's handshake, and the number of words asked."""
-    return learn_system(WordSystem(lambda: stage().dialogue(), say, lambda us: us.wire.shut()), symbols)
+    return learn_system(WordSystem(lambda: stage().dialogue(), say, lambda us: us.hang_up()), symbols)
 
 
 def learn_system(asked: Any, symbols: Sequence[str]) -> tuple[Mealy, int]:

@@ -97,7 +97,7 @@ def query_system(stage: Callable[[], Scene]) -> WordSystem[QueryRoute]:
 
     def shut(route: QueryRoute) -> None:
         for party in (route.querier, route.queryable):
-            party.us.wire.shut()
+            party.us.hang_up()
 
     return WordSystem(lambda: QueryRoute(stage()), QueryRoute.say, shut)
 

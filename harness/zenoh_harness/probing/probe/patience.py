@@ -125,7 +125,7 @@ def return_pauses(another: Callable[[], Dialogue | None], lead: Lead, end: Calla
             end(us)
         except Deviation:
             break
-        us.wire.shut()
+        us.hang_up()
         ended = time.monotonic()
     return pauses_text(pauses)
 

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
-from zenoh_conformance.messages import sane
-from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.conversation import Framing, Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
 from zenoh_harness.links.links import Observer, RecordedLink, StreamLink
 from zenoh_harness.links.locators import Locator
@@ -22,7 +20,7 @@ from zenoh_harness.profiles import Profile
 from zenoh_harness.programs.processes import Running
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.targets.agent import AgentClient
-from zenoh_harness.targets.greeting import greet
+from zenoh_harness.targets.greeting import greet, turn_away
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import TARGET_ZID, NodeBase, Role, Vitals
 from zenoh_harness.targets.through import listener_for
@@ -134,7 +132,7 @@ class LaunchedNode(NodeBase):
         link, self._early = self._early or self._next_link(self._listener, deadline), None
         patience = min(self.patience, self.habits.stale_after)
         while link.forsaken or self._overlaps_last(link) or link.waited > patience:  # the node gave it up, or will
-            link.close()
+            turn_away(link)
             link = self._next_link(self._listener, deadline)
         self._last = link
         link.observe(observer)
@@ -324,9 +322,7 @@ class LaunchedNode(NodeBase):
     def let_go(self) -> None:
         """Close our listener, so that another program may listen there; the node will reconnect."""
         if self._early is not None:
-            if self._early.framing is Framing.DATAGRAM:  # it would wait for the end of its lease
-                self._early.send(encode(sane.close()), Deadline.after(_SETTLE))
-            self._early.close()
+            turn_away(self._early)
             self._early = None
         if self._listener is not None:
             self._listener.close()

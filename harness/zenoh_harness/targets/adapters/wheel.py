@@ -189,7 +189,7 @@ class WheelTarget(LaunchedTarget):
 
 def _listening_at(program: processes.Program, told: Locator) -> Locator:
     """Return the address at which it listens, where it was told to choose a port."""
-    if not told.has_port:
+    if not told.has_port or told.port:
         return told
     for host, port in program.listening(told.protocol):
         return Locator.of(told.protocol, host, port)
