@@ -20,9 +20,12 @@ CALM = "a machine that is not busy"
 KEPT_WAITING: Final = f"{NOT_REACHED}: we kept it waiting in the handshake"
 """The step of a finding if the target gave a handshake up for which we were late."""
 
+LOST_ON_THE_WAY: Final = "this machine dropped datagrams meanwhile"
+"""Why nothing counts that was seen over a link of datagrams."""
+
 STATED_ROLE = "a role that the target string states (?role=)"
 """What is missing where a check needs to know what the target is in a network."""
-OUR_FAULT = (OVERSLEPT, CALM, KEPT_WAITING)
+OUR_FAULT = (OVERSLEPT, CALM, KEPT_WAITING, LOST_ON_THE_WAY)
 """Of what the cause speaks where we, or our machine, were too slow to judge."""
 
 

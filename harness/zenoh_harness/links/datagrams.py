@@ -11,6 +11,7 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from zenoh_conformance.reading.conversation import Framing, Happened
@@ -22,6 +23,26 @@ from zenoh_harness.links.timing import Deadline
 RECEIVE_BUFFER: Final = 1 << 23
 """The bytes that may wait for us: what comes while the buffer is full is lost."""
 
+FORCED: Final = getattr(socket, "SO_RCVBUFFORCE", 33)
+"""Linux: as SO_RCVBUF, above the limit of the system, with the right to administer the network."""
+
+BURST: Final = 1 << 14
+"""Bytes that we send between two looks at what waits for the peer."""
+
+OVERHEAD: Final = 768
+"""Bytes that the kernel counts for a small datagram beside its own."""
+
+UNREAD: Final = 1 << 16
+"""Bytes that may wait for the peer before we send more: its buffer holds three times as many by default."""
+
+LOOK: Final = 0.001
+"""Seconds between two looks at a peer that has not read yet."""
+
+LOOKS: Final = 200
+"""Looks before we send all the same."""
+
+SOCKETS: Final = Path("/proc/net/udp")
+COUNTERS: Final = Path("/proc/net/snmp")
 
 MTU: Final = 65487
 """The largest batch over UDP, as zenoh-rust has it: a datagram of IPv4 has 65507 bytes at most."""
@@ -50,11 +71,12 @@ class DatagramLink(StreamLink):
     ) -> None:
         """`first`: the datagram with which the peer opened the link, and `came`: when, by `time.time()`."""
         super().__init__(sock, locator, ours=ours)
-        self._first, self._came = first, came
+        self._first, self._came, self._burst = first, came, 0
         widen(sock)
 
     def send(self, data: bytes, deadline: Deadline) -> int:
         """Send one datagram. Raises CannotGoOn for one that is larger than the link carries."""
+        self._let_peer_read(len(data), self.locator.port)
         while self._writable():
             began = time.monotonic()
             try:
@@ -71,6 +93,17 @@ class DatagramLink(StreamLink):
                 self._tell(LinkEvent(began, True, Happened.BYTES, data))
                 return len(data)
         return 0
+
+    def _let_peer_read(self, size: int, port: int) -> None:
+        """Between bursts, let a peer on this machine read before its buffer overflows; no other machine shows its buffer."""
+        self._burst += size + OVERHEAD
+        if self._burst < BURST:
+            return
+        self._burst, ours = 0, self._sock.getsockname()[1]
+        for _ in range(LOOKS):
+            if unread_at(port, ours) < UNREAD:
+                return
+            time.sleep(LOOK)  # the kernel reports no event for it
 
     @property
     def waited(self) -> float:
@@ -89,7 +122,31 @@ class DatagramLink(StreamLink):
 
 def widen(sock: socket.socket) -> None:
     """Ask for a large receive buffer; the kernel grants what its limit permits."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, FORCED, RECEIVE_BUFFER)
+    except OSError:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+
+
+def unread_at(port: int, sender: int) -> int:
+    """Bytes that wait at a UDP port of this machine for a socket that hears `sender`, a port; 0 where that cannot be seen."""
+    try:
+        rows = [line.split() for line in SOCKETS.read_text(encoding="ascii").splitlines()[1:]]
+    except OSError:
+        return 0
+    ports = ((int(row[1][-4:], 16), int(row[2][-4:], 16), row[4]) for row in rows)
+    return max((int(queues[-8:], 16) for at, other, queues in ports if at == port and other in (0, sender)), default=0)
+
+
+def lost_datagrams() -> int:
+    """Return how many datagrams this machine has dropped since its start for want of room; 0 where that cannot be seen."""
+    try:
+        names, values, *_ = (
+            line.split() for line in COUNTERS.read_text(encoding="ascii").splitlines() if line[:4] == "Udp:"
+        )
+    except (OSError, ValueError):
+        return 0
+    return int(dict(zip(names, values, strict=True)).get("RcvbufErrors", 0))
 
 
 class Accepted(NamedTuple):

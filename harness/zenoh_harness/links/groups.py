@@ -92,6 +92,7 @@ class GroupLink(DatagramLink):
 
     def send(self, data: bytes, deadline: Deadline) -> int:
         """Say one datagram to the group."""
+        self._let_peer_read(len(data), self.locator.port)
         began = time.monotonic()
         self._sock.sendto(data, (self.locator.host, self.locator.port))
         self._tell(LinkEvent(began, True, Happened.BYTES, data))

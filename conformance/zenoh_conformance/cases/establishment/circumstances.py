@@ -140,7 +140,9 @@ class HandshakeRow:
 
     def send(self, message: Any) -> None:
         """Send a message, cut as the row has it."""
-        self.us.send_cut(message, {"byte by byte": count_from(1), "cut behind its length": (2,)}.get(str(self.v[CUT]), ()))
+        self.us.send_cut(
+            message, {"byte by byte": count_from(1), "cut behind its length": (2,)}.get(str(self.v[CUT]), ())
+        )
 
     @contextmanager
     def has_room(self) -> Iterator[None]:

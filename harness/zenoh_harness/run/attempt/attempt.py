@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Final
 
 from zenoh_conformance.judging.engine import Judged, judge
-from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.finding import LOST_ON_THE_WAY, Deviation, Finding
 from zenoh_conformance.judging.kept_waiting import as_seen_in_time, kept_waiting
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.judging.shown_rows import RowCount
@@ -20,6 +20,7 @@ from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking.budget import KEPT, Budgets
 from zenoh_conformance.talking.silences import Silences
 from zenoh_harness.errors import AgentGone, CannotConnect, HarnessError
+from zenoh_harness.links.datagrams import lost_datagrams
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs.processes import Program
 from zenoh_harness.run.attempt.limiter import Limiter
@@ -122,7 +123,7 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
-        stage, watch = _stage(item, conditions, number), Watch.of(conditions.node)
+        stage, watch, dropped = _stage(item, conditions, number), Watch.of(conditions.node), lost_datagrams()
         program = conditions.node.program if isinstance(conditions.node.program, Program) else None
         written = program.written() if program else ()
         with conditions.budgets.one() as stage.budget:
@@ -131,6 +132,8 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
             watch = replace(watch, recovers=False)
         wrote = program.lines_since(written) if program and not outcome.held else ()
         outcome = unless_suspended(replace(outcome, watch=watch, wrote=wrote))
+    if outcome.went is not Went.BROKE and outcome.conversation.may_lose and lost_datagrams() > dropped:
+        outcome = _disturbed(outcome, LOST_ON_THE_WAY)
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
     return replace(outcome, before=conditions.found)
@@ -141,7 +144,7 @@ def unless_suspended(outcome: AttemptOutcome) -> AttemptOutcome:
     watch = outcome.watch
     if watch is None or not (watch.has_changed if outcome.held else watch.was_suspended or watch.recovers):
         return outcome
-    return replace(outcome, laws=()) if outcome.held else _as_suspended(outcome)
+    return _disturbed(outcome, SUSPENDED)
 
 
 def in_calm(history: Sequence[AttemptOutcome]) -> list[AttemptOutcome]:
@@ -153,12 +156,15 @@ def in_calm(history: Sequence[AttemptOutcome]) -> list[AttemptOutcome]:
     calm = list(history[:1])
     for earlier, outcome, later in zip(history, history[1:], following[1:], strict=False):
         aftermath = earlier.went is Went.SUSPENDED and not outcome.held and (later is None or later.held)
-        calm.append(_as_suspended(outcome) if aftermath else outcome)
+        calm.append(_disturbed(outcome, earlier.cause) if aftermath else outcome)
     return calm
 
 
-def _as_suspended(outcome: AttemptOutcome) -> AttemptOutcome:
-    return replace(outcome, went=Went.SUSPENDED, cause=SUSPENDED, findings=(), laws=())
+def _disturbed(outcome: AttemptOutcome, cause: str) -> AttemptOutcome:
+    """The outcome of an attempt in which the target could not answer, or was not heard: no law counts, and no failure."""
+    if outcome.held:
+        return replace(outcome, laws=())
+    return replace(outcome, went=Went.SUSPENDED, cause=cause, findings=(), laws=())
 
 
 def _stage(item: Item, conditions: Conditions, number: int) -> Stage:
