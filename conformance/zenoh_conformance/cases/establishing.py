@@ -265,7 +265,7 @@ def in_the_end(
         except Deviation:
             if not us.is_over or silence == HELD_BACK[-1]:
                 raise
-            us.wire.shut()
+            us.hang_up()
     raise AssertionError("the last link returns or raises")
 
 

@@ -114,7 +114,7 @@ class Closing(RuleBasedStateMachine):
         us.wire.finish()
         with us.about(blame.CLOSED):
             us.expect_end(step="the link that ended")
-        us.wire.shut()
+        us.hang_up()
 
     @invariant()
     def what_should_live_lives(self) -> None:
@@ -135,7 +135,7 @@ class Closing(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for links in self.sessions:
             for us in links:
-                us.wire.shut()
+                us.hang_up()
         judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
 

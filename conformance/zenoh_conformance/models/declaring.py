@@ -112,9 +112,9 @@ class Declaring(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Let go, and let the laws judge."""
         for party in [*(each.party for each in self.declarers), *(each.party for each in self.watchers)]:
-            party.us.wire.shut()
+            party.us.hang_up()
         if self.declarers or self.watchers:
-            self.publisher.us.wire.shut()
+            self.publisher.us.hang_up()
         judged(self.scene, Side.RESPONDER, self.known)
 
     # -- steps

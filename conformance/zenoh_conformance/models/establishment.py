@@ -224,7 +224,7 @@ class Establishment(Living):
         link.us.send(link.us.open_syn(ack))
         with link.us.about("session-establishment/cookie-prevents-replay"):
             self.refused(link, SessionInput.UNACCEPTABLE)
-        donor.wire.shut()
+        donor.hang_up()
 
 
 def machine(stage: Callable[[], Scene], known: Known = frozenset()) -> type[Establishment]:

@@ -97,7 +97,7 @@ class Living(Linked):
         if politely:
             link.us.send(sane.close(reason, session=session))
             self.ends(link)
-        link.us.wire.shut()
+        link.us.hang_up()
         link.state = step(RESPONDER, link.state, SessionInput.CLOSE if politely else SessionInput.LINK_END)
 
     def ends(self, link: Modelled) -> None:
@@ -224,7 +224,7 @@ class Living(Linked):
         """Let time pass, on a link that says nothing."""
         idle = self.scene.dialogue("pause")
         idle.next(seconds)
-        idle.wire.shut()
+        idle.hang_up()
 
 
 def is_publication(seen: connection.Seen) -> bool:

@@ -110,7 +110,7 @@ class VariedExchange:
                 raise
         finally:
             for us in passing.opened:
-                us.wire.shut()
+                us.hang_up()
 
     def is_listed(self, known: Known, finding: Finding, v: Variation) -> bool:
         """Whether the case is known to deviate so in some of these circumstances."""

@@ -108,7 +108,7 @@ class Linked(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Let go, and let the laws judge."""
         for link in self.links:
-            link.us.wire.shut()
+            link.us.hang_up()
         judged(self.scene, Side.RESPONDER, self.known, OUT_OF_TURN)
 
     # -- steps
@@ -171,7 +171,7 @@ class Linked(RuleBasedStateMachine):
             return False
         finally:
             for link in self.links[before:]:
-                link.us.wire.shut()
+                link.us.hang_up()
             del self.links[before:]
         return True
 
@@ -217,7 +217,7 @@ class Linked(RuleBasedStateMachine):
 
     def over(self, link: Modelled, what: SessionInput) -> None:
         """The link is of no more use."""
-        link.us.wire.shut()
+        link.us.hang_up()
         link.steps.append(what)
         link.state = State.CLOSED
 

@@ -92,7 +92,7 @@ class Querying(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Let go, and let the laws judge."""
         for each in (*self.queriers, *(source.party for source in self.sources)):
-            each.us.wire.shut()
+            each.us.hang_up()
         judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
     # -- steps

@@ -190,7 +190,7 @@ class Transporting(RuleBasedStateMachine):
         self.all_came(DELIVERED)
         self.publisher.us.send_each(*make(self.publisher, settled, self.fresh(40)))
         if not self.publisher.us.works_or_is_over(step="what no receiver may take"):
-            self.publisher.us.wire.shut()
+            self.publisher.us.hang_up()
             self.publisher, self.may_skip = self.publishing(({}, "zero", {})), set()
         self.nothing_more_came(requirement, beside=1)
 
@@ -201,7 +201,7 @@ class Transporting(RuleBasedStateMachine):
             self.publisher.us.send(sane.close())
             with self.publisher.us.about(blame.CLOSED):
                 self.publisher.us.expect_end(step="after Close")
-        self.publisher.us.wire.shut()
+        self.publisher.us.hang_up()
         self.publisher, self.may_skip = self.publishing(ours), set()
 
     @has_room
@@ -339,7 +339,7 @@ class Transporting(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for party in (getattr(self, "publisher", None), getattr(self, "subscriber", None)):
             if party is not None:
-                party.us.wire.shut()
+                party.us.hang_up()
         judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
 

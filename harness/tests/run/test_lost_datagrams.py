@@ -2,24 +2,18 @@
 
 import itertools
 import json
-import os
-import signal
 import socket
 import threading
 
 import pytest
 
 from zenoh_conformance.judging.finding import LOST_ON_THE_WAY
-from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.links.datagrams import lost_datagrams
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import connect
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.attempt import attempt
-from zenoh_harness.run.node import health
-from zenoh_harness.targets.reach import parse
-from zenoh_harness.targets.target import open_target
 
 CHECK = "push-delivery/each-session-gets-it-once"
 COUNT, SIZE = 600, 1000
@@ -48,12 +42,3 @@ def test_a_peer_that_reads_late_loses_nothing_of_a_burst():
             reader.join(10)
     assert len(came) == COUNT
     assert lost_datagrams() >= before
-
-
-def test_a_node_that_answers_no_more_is_no_zombie_while_datagrams_are_lost(monkeypatch):
-    monkeypatch.setattr(health, "PATIENCE", 0.3)
-    counts = itertools.count()
-    monkeypatch.setattr(health, "lost_datagrams", lambda: next(counts))
-    with open_target(parse("reference?link=udp")).start() as node:
-        os.kill(node.program.pid, signal.SIGSTOP)
-        assert health.check(node).verdict is Verdict.NOT_OBSERVED

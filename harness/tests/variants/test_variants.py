@@ -16,6 +16,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Action, Refused
 from zenoh_harness.reference.link import Link
+from zenoh_harness.reference.memory import over_datagrams
 from zenoh_harness.variants import all_variants
 from zenoh_harness.variants.table import Came, cases_named_by, in_memory, judged, left_out, once, row, spread
 
@@ -65,6 +66,22 @@ def test_nothing_is_red_on_a_variant_with_any_value(name: str, plain: frozenset[
     assert {label: one.why for label, one in found.red.items()} == {}
     assert {label: one.why for label, one in found.unexplained.items()} == {}
     assert found.stale == []
+
+
+@pytest.mark.parametrize("name", [name for name in all_variants() if in_slice(name, of=SLICES)])
+def test_nothing_is_red_on_a_variant_over_datagrams(name: str) -> None:
+    cases = [case for case in all_cases().values() if in_slice(name, case.id, of=SLICES) or case.id in WORKS.values()]
+    red = judged(over_datagrams(all_variants()[name].node), cases, most=1).of(Came.RED)
+
+    assert {label: one.why for label, one in red.items()} == {}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", all_variants())
+def test_nothing_is_red_on_a_variant_over_datagrams_in_any_case(name: str) -> None:
+    red = judged(over_datagrams(all_variants()[name].node), most=FEW).of(Came.RED)
+
+    assert {label: one.why for label, one in red.items()} == {}
 
 
 def test_what_is_tried_is_spread_and_another_turn_tries_other_ones() -> None:

@@ -46,6 +46,8 @@ class MemoryWorld:
         """`made` creates the node, again after each end of its program."""
         self._made = made
         self.node = made()
+        self.framing = Framing.DATAGRAM if "stream" in self.node.lacks else Framing.STREAM
+        """Datagrams for a node that lacks streams: the end of a link without CLOSE is not seen there."""
         self.now = 0.0
         self.conversation = Conversation()
         self.inbox: dict[str, deque[Event]] = defaultdict(deque)
@@ -53,6 +55,8 @@ class MemoryWorld:
         """Links that the harness has ended, or whose end by the node it has received."""
         self._waiting: dict[str, list[bytes]] = {}
         """Links that the node has not accepted yet, with the bytes that were sent on them."""
+        self._unknown: set[str] = set()
+        """Links of datagrams on which nothing was sent: the node does not know them."""
         self._served: dict[str, Side] = {}
         """Links that the node serves, with its side."""
         self._late: dict[str, deque[tuple[float, Event]]] = defaultdict(deque)
@@ -73,8 +77,17 @@ class MemoryWorld:
         names = ("harness", "target") if side is Side.INITIATOR else ("target", "harness")
         if side is Side.RESPONDER:
             self._comes()
-        self.conversation.connections[name] = Connection(name, "memory", initiator=names[0], responder=names[1])
+        self.conversation.connections[name] = Connection(
+            name, "memory", self.framing, initiator=names[0], responder=names[1]
+        )
         self._note(Event(self.now, name, Side.INITIATOR, Happened.OPEN))
+        if side is Side.INITIATOR and self.framing is Framing.DATAGRAM:
+            self._unknown.add(name)
+        else:
+            self._admit(name, side)
+
+    def _admit(self, name: str, side: Side) -> None:
+        """Let the node serve a link, or let the link wait until it may."""
         most = self.node.habits.links_at_a_time
         if most is not None and len(self._served) >= most:
             self._waiting[name] = []
@@ -105,11 +118,14 @@ class MemoryWorld:
 
     def _serve(self, name: str, side: Side) -> None:
         self._served[name] = side
-        self.take(self.node.connected(name, side, self.now))
+        self.take(self.node.connected(name, side, self.now, self.framing))
 
     def send(self, name: str, side: Side, data: bytes) -> None:
         """Send bytes to the node; on an ended link they are lost."""
         self._note(Event(self.now, name, side, Happened.BYTES, data))
+        if name in self._unknown:
+            self._unknown.remove(name)
+            self._admit(name, side)
         if name in self.in_group:
             group = self.in_group[name]
             self.take(
@@ -122,7 +138,7 @@ class MemoryWorld:
 
     def hang_up(self, name: str, side: Side, how: Happened) -> None:
         """End a link on the harness's side."""
-        if self.in_group.pop(name, None):
+        if self.in_group.pop(name, None) or self.framing is Framing.DATAGRAM:
             self.ended.add(name)
         elif name not in self.ended:
             self.ended.add(name)
@@ -150,11 +166,13 @@ class MemoryWorld:
                     self.deliver(Event(self.now, name, Side.RESPONDER, Happened.BYTES, action.data))
                 continue
             side = self._node_side(action.link)
-            for piece in self.node.habits.cut(action.data) if action.data else ():
+            stream = self.framing is Framing.STREAM
+            for piece in self.node.habits.cut(action.data) if action.data and stream else filter(None, [action.data]):
                 self._utter(Event(self.now, action.link, side, Happened.BYTES, piece))
             if action.end and action.link in self._served:
                 how = Happened.RESET if action.reset else Happened.EOF
-                self._utter(Event(self.now, action.link, side, how))
+                if stream:
+                    self._utter(Event(self.now, action.link, side, how))
                 self._release(action.link)
 
     def _utter(self, event: Event) -> None:
@@ -212,7 +230,7 @@ class MemoryWire:
 
     def __init__(self, world: MemoryWorld, name: str, side: Side, group: str = "") -> None:
         self.world, self.name, self.side, self._done = world, name, side, False
-        self.framing = Framing.DATAGRAM if group else Framing.STREAM
+        self.framing = Framing.DATAGRAM if group else world.framing
         if group:
             world.connect_group(name, group)
         else:
@@ -369,6 +387,11 @@ class MemoryScene:
 
     def deviate(self, finding: Finding) -> None:
         self.deviations.append(finding)
+
+
+def over_datagrams(node: type[Reference]) -> type[Reference]:
+    """Return the node as it is over links of datagrams."""
+    return type(f"{node.__name__}OverDatagrams", (node,), {"lacks": node.lacks | {"stream"}})
 
 
 def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:

@@ -180,6 +180,7 @@ def keep_alives_behind_a_proposal_are_answered_or_closed(scene: Scene, *, extra:
     control=a_sane_handshake_is_accepted,
     parameters=grid(together=(True, False)),
     timed=True,
+    breaks=("law/cookie-echo",),
 )
 def an_open_sent_too_soon_opens_nothing(scene: Scene, *, together: bool) -> None:
     """

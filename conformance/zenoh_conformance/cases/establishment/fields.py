@@ -308,11 +308,11 @@ def settled(ack: Init) -> int:
 
 
 def end(us: Dialogue, how: str) -> None:
-    """End a link: by CLOSE and what follows, by FIN, or by RST."""
+    """End a link: by CLOSE and what follows, by FIN, or by RST; on datagrams, where these do not show, by CLOSE."""
     if how == "close":
         us.send(sane.close(session=True))
         us.expect_end(step="not reached: after Close")
     elif how == "rst":
         us.break_off()
         return
-    us.wire.shut()
+    us.hang_up()

@@ -93,7 +93,7 @@ def its_own_zid_is_refused(scene: Scene) -> None:
     """
     us = scene.dialogue()
     ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
-    us.wire.shut()
+    us.hang_up()
     other = scene.dialogue("other", zid=ack.zid.raw)
 
     other.send(other.init_syn())
@@ -253,7 +253,7 @@ def a_zid_like_its_own_is_another_node(scene: Scene, *, how: str) -> None:
     own = us.ask(us.init_syn(), expect=InitAck, step="not reached: init").zid.raw
     room = how != "longer" or len(own) < 16
     us.require(room, expected="a ZID of 15 bytes at most", got="a longer one", step="not reached: a longer ZID")
-    us.wire.shut()
+    us.hang_up()
 
     opens_and_works(scene, "other", like(own, how))
 

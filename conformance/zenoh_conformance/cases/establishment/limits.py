@@ -292,4 +292,4 @@ def comes_and_goes(scene: Scene, name: str) -> None:
         us.expect_end()
     except Deviation as deviation:
         raise Deviation(replace(deviation.finding, path=f"{NOT_REACHED}: a session {name} it")) from None
-    us.wire.shut()
+    us.hang_up()

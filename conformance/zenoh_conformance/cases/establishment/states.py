@@ -218,9 +218,9 @@ def many_half_open_handshakes_do_no_harm(scene: Scene) -> None:
         us.ask(us.init_syn(), expect=InitAck, step="while others are half open")
         held.append(us)
         if len(held) > most:
-            held.pop(0).wire.shut()
+            held.pop(0).hang_up()
     for us in held:
-        us.wire.shut()
+        us.hang_up()
 
     comes_back(scene, scene.fresh_zid())
 
@@ -294,7 +294,7 @@ def comes_back(scene: Scene, zid: bytes, *, step: str = "coming back") -> Dialog
         except Deviation as deviation:
             if us.wire.now() - began > BEFORE_LONG * us.unit:
                 raise Deviation(replace(deviation.finding, expected="a session", path=step)) from None
-            us.wire.shut()
+            us.hang_up()
             scene.wait(us.unit / TRIES)
 
 

@@ -15,7 +15,7 @@ from threading import Event
 from typing import Any, Final
 
 from zenoh_conformance.judging.engine import judge
-from zenoh_conformance.judging.finding import LOST_ON_THE_WAY, Deviation
+from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.kept_waiting import kept_waiting
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.laws.session_terms import ExpiredNeedsALease
@@ -27,7 +27,6 @@ from zenoh_conformance.talking.budget import KEPT
 from zenoh_conformance.talking.patience import longer
 from zenoh_harness.errors import AgentError, AgentGone, AgentUnimplemented, CannotConnect
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.links.datagrams import lost_datagrams
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.programs.processes import Usage
@@ -153,7 +152,7 @@ class _Check:
         self.open: list[Dialogue] = []
 
     def run(self) -> Health:
-        began, dropped = time.monotonic(), lost_datagrams()
+        began = time.monotonic()
         if self.node.agent is not None:
             self.node.agent.rest()
         # A latency is looked at only after all works. A node that was slow once, while sessions of an earlier case were let go,
@@ -170,8 +169,6 @@ class _Check:
             self.recorder.conversation.cut(sum(dialogue.budget.sent for dialogue in self.open) + KEPT)
         if verdict.is_stuck and late is not None:
             verdict, cause = Verdict.NOT_OBSERVED, late.cause
-        elif verdict.is_stuck and self.recorder.conversation.may_lose and lost_datagrams() > dropped:
-            verdict, cause = Verdict.NOT_OBSERVED, LOST_ON_THE_WAY
         elif verdict.is_stuck and expired_early(self.recorder.conversation, self.node.side):
             verdict, cause = (
                 Verdict.NOT_OBSERVED,
