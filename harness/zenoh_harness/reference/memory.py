@@ -356,6 +356,8 @@ class MemoryScene:
         unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
         if group:
             return MemoryWire(self.world, unique, Side.INITIATOR, group)
+        if self.conversation.connections and self.world.framing is Framing.DATAGRAM and not self.can("several-links"):
+            self.wait(self.unit / 2)  # an end that comes at once does not show
         settled = self.world.now + SETTLE
         while self.world.in_vain(wire := MemoryWire(self.world, unique, self.role.other)) and self.world.now < settled:
             self.world.forget(unique)

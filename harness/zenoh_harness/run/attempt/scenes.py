@@ -259,6 +259,8 @@ class Stage:
         unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
         patience = Deadline(min(self._deadline.at, time.monotonic() + self._habits.patience))
         settled = patience.or_sooner(SETTLE)
+        if self._habits.narrow and not group and any(before.framing is Framing.DATAGRAM for before in self._wires):
+            self.wait(self.unit / 2)  # an end that comes at once does not show
         while self._in_vain(wire := self._open(unique, patience, group), settled, group):
             wire.shut()
             self._forget(unique)
