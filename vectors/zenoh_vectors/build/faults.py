@@ -249,6 +249,10 @@ def _neighbours(stem: str, make: Make, table: Sequence[Ext], source: str) -> Ite
         )
 
 
+HIGH = 0x08
+"""The highest bit of an extension's id."""
+
+
 def as_unknown(ext: Ext, header: int) -> Ext:
     """The same id under another header: what a reader that matches on id, ENC and M takes it for."""
     enc = header & 0x60
@@ -256,10 +260,17 @@ def as_unknown(ext: Ext, header: int) -> Ext:
 
 
 def _almost(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterator[Vector]:
-    """Right id, wrong M or ENC: another extension, and an unknown one."""
+    """Right id, wrong M or ENC, or the right id but for bit 3: another extension, and an unknown one."""
     known = {ext.header for ext in table}
     for ext in table:
         name = f"{stem}ext-{slug(ext.slug)}"
+        if ext.ident < HIGH and ext.ident | HIGH not in {one.ident for one in table}:
+            far = unknown(ext.ident | HIGH, ext.header & 0x60, value=b"\x02" if ext.header & ZBUF else 2)
+            head = head_of(make([far]), far)
+            about = f"{ext.name}'s id with bit 3 set is not {ext.name}"
+            yield accept(
+                f"{name}-with-bit-3", about, make([far]), source=source, remarks=[("unknown-extension", head)]
+            )
         for header in (ext.header ^ MANDATORY, *(ext.header & 0x9F | enc for enc in (UNIT, Z64, ZBUF))):
             if header not in known:
                 word = ENC_NAMES[header & 0x60] if header & 0x60 != ext.header & 0x60 else "other-m"
