@@ -129,10 +129,15 @@ def difference(said: Any, got: Any, key: str | None) -> str:
             return f"{name}: expected {want!r:.80}, found {came!r:.80}"
     columns = columns_of(chain)
     for row, want, came in zip(columns.rows, columns.read(said), columns.read(got), strict=True):
-        is_to_come = isinstance(want, Timestamp) and want.time > MOST_TIME
-        if _must_hold(row) and not is_to_come and not row.holds(want, came):
+        if _must_hold(row) and not _is_replaced(want, came) and not row.holds(want, came):
             return f"{row.path}: expected {_text(want)}, found {_text(came)}"
     return ""
+
+
+def _is_replaced(want: Any, came: Any) -> bool:
+    """Whether a router has put in place of a time to come one of its own, which has the ZenohID of another clock."""
+    is_to_come = isinstance(want, Timestamp) and want.time > MOST_TIME
+    return is_to_come and not (isinstance(came, Timestamp) and came.zid == want.zid)
 
 
 @cache

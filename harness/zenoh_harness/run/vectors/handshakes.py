@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
-from zenoh_conformance.messages import Close, Init, Open
+from zenoh_conformance.messages import Close, Init, Join, Open
 from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
 from zenoh_conformance.reading.kinds import InitAck, reason_name
 from zenoh_conformance.talking import Dialogue
@@ -34,8 +34,11 @@ SMALL: Final = 2048
 FEWEST: Final = 4
 """Bytes of a ZenohID below which a drawn one may be that of another session."""
 
-YEAR: Final = 366 * 24 * 3600 * 1000
-"""Milliseconds of the longest lease that is said."""
+LONGEST: Final = 2**35
+"""Milliseconds of the longest lease that is said, a little more than a year."""
+
+LONG: Final = 2**31
+"""Milliseconds of a lease from which on a reader of fewer bits takes it for another one."""
 
 SHORT: Final = 2.0
 """Seconds of a lease that may be over before a session was looked at."""
@@ -86,10 +89,15 @@ def keep_terms(us: Dialogue, open_: Open) -> str:
     """Begin as an OPEN of a vector states; return why we cannot, empty if we can."""
     if open_.initial_sn > min(MOST_SN, us.sn_mask):
         return "its sequence number is beyond the resolution"
-    if open_.lease * (1000 if open_.lease_in_seconds else 1) > YEAR:
+    if milliseconds(open_) > LONGEST:
         return "its lease is longer than a year, which nobody can see a node keep"
     us.initial_sn = open_.initial_sn
     return ""
+
+
+def milliseconds(stated: Open | Join) -> int:
+    """The lease that an OPEN or a JOIN states."""
+    return stated.lease * (1000 if stated.lease_in_seconds else 1)
 
 
 def is_unusual(us: Dialogue, open_: Open) -> bool:
@@ -104,6 +112,8 @@ def _after_open(us: Dialogue, one: VectorInSession, open_: Open | None) -> Vecto
     unusual = is_unusual(us, open_)
     if ack is None:
         return SURVIVOR if unusual else answer_for_end(one, end, us.closed)
+    if milliseconds(open_) >= LONG:
+        us.listen(us.unit / 2)
     return works(us, one, may_end=unusual)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Frame, Hello, Join, Push, Put, Scout, sane
+from zenoh_conformance.messages.frame import QoS as Lane
 from zenoh_conformance.messages.join import NextSn, QoS, Shm
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.codec import Layer, from_json
@@ -30,7 +31,7 @@ from zenoh_harness.run.vectors.effects import (
     not_played,
     second_answer,
 )
-from zenoh_harness.run.vectors.handshakes import FEWEST, YEAR
+from zenoh_harness.run.vectors.handshakes import FEWEST, LONGEST, milliseconds
 from zenoh_harness.run.vectors.standing import MOST_SN
 from zenoh_vectors.judge import VectorOutcome, judge
 from zenoh_vectors.loader import Vector
@@ -40,8 +41,11 @@ MULTICAST, SCOUTING = GROUPS
 EVERYBODY: Final = 0b111
 """A SCOUT for every role."""
 
-LONG: Final = 5.0
-"""Seconds of a lease after which no node is offline that said JOIN just before."""
+LONG: Final = 5000
+"""Milliseconds of a lease after which no node is offline that said JOIN just before."""
+
+LAST: Final = 7
+"""The last priority."""
 
 BATCH: Final = 8192
 """The batch size of a JOIN without S."""
@@ -128,10 +132,11 @@ def _join(scene: Scene, vector: Vector, join: Join | None, *, qos: bool) -> Vect
     reader.fence()
     us, other = scene.dialogue("writer", group=MULTICAST), scene.dialogue("other", group=MULTICAST)
     us.send(_with_zid(vector, us.zid))
-    if join is not None and join.lease_in_seconds and _is_long(join):
+    if join is not None and join.lease_in_seconds and milliseconds(join) >= LONG:
         scene.wait(us.unit / 2)  # a lease in seconds is not one in milliseconds
-    for reliable, payload in ((True, b"reliable"), (False, b"best effort")):
-        _say(us, _first(join, reliable=reliable), payload, reliable=reliable)
+    said = _said_behind(join)
+    for payload, (reliable, priority) in said.items():
+        _say(us, _first(join, priority, reliable=reliable), payload, priority, reliable=reliable)
     lanes = (QoS(sns=(NextSn(reliable=0, best_effort=0),) * 8),) if qos else ()
     other.send(_sane_join(other, lanes))
     _say(other, 0, b"sane")
@@ -141,9 +146,17 @@ def _join(scene: Scene, vector: Vector, join: Join | None, *, qos: bool) -> Vect
         return answer_for_acceptance(vector, TAKEN) if _has(reader, b"reliable") else _right_refusal(vector)
     if not _is_due(vector, join, qos=qos):
         return SURVIVOR
-    if reader.wait_until(lambda: _has(reader, b"reliable", b"best effort")):
+    if reader.wait_until(lambda: _has(reader, *said)):
         return answer_for_reading(vector)
-    return answer_for_fault(vector, "nothing behind it is passed on")
+    missing = b", ".join(payload for payload in said if not _has(reader, payload))
+    return answer_for_fault(vector, f"what is said behind it is not passed on: {missing.decode()}")
+
+
+def _said_behind(join: Join | None) -> dict[bytes, tuple[bool, int]]:
+    """What is published behind a JOIN, each payload with its channel and priority: the last one, too, where it states lanes."""
+    said = {b"reliable": (True, sane.DEFAULT_PRIORITY), b"best effort": (False, sane.DEFAULT_PRIORITY)}
+    has_lanes = join is not None and join.exts.get(QoS) is not None
+    return said | ({b"background": (True, LAST), b"background, best effort": (False, LAST)} if has_lanes else {})
 
 
 TAKEN: Final = "a FRAME behind it is passed on"
@@ -165,7 +178,7 @@ def _is_due(vector: Vector, join: Join, *, qos: bool) -> bool:
         (join.version, join.whatami) == (sane.VERSION, WhatAmI.PEER)
         and join.resolution in (None, sane.DEFAULT_RESOLUTION)
         and join.batch_size in (None, BATCH)
-        and _is_long(join)
+        and milliseconds(join) >= LONG
         and (QoS in kinds) == qos
         and Shm not in kinds
         and SHOWN.issuperset(remark.kind for remark in vector.remarks)
@@ -174,29 +187,19 @@ def _is_due(vector: Vector, join: Join, *, qos: bool) -> bool:
 
 def _beyond(join: Join) -> str:
     """Why a JOIN is not said: terms that nobody can keep."""
-    if (
-        max(join.next_sn_reliable, join.next_sn_best_effort, *(_first(join, reliable=one) for one in (True, False)))
-        > MOST_SN
-    ):
+    firsts = (_first(join, priority, reliable=one) for one, priority in _said_behind(join).values())
+    if max(join.next_sn_reliable, join.next_sn_best_effort, *firsts) > MOST_SN:
         return "its sequence number is beyond the resolution"
-    return "its lease is longer than a year" if _seconds(join) * 1000 > YEAR else ""
+    return "its lease is longer than a year" if milliseconds(join) > LONGEST else ""
 
 
-def _is_long(join: Join) -> bool:
-    return _seconds(join) >= LONG
-
-
-def _seconds(join: Join) -> float:
-    return join.lease / (1 if join.lease_in_seconds else 1000)
-
-
-def _first(join: Join | None, *, reliable: bool) -> int:
-    """The first number of a channel, by a JOIN; that of most vectors where it is none."""
+def _first(join: Join | None, priority: int, *, reliable: bool) -> int:
+    """The first number of a lane, by a JOIN; that of most vectors where it is none."""
     if join is None:
         return 7 if reliable else 8
     lanes: Any = join.exts.get(QoS)
     if lanes is not None:
-        return int(getattr(lanes.sns[sane.DEFAULT_PRIORITY], "reliable" if reliable else "best_effort"))
+        return int(getattr(lanes.sns[priority], "reliable" if reliable else "best_effort"))
     return join.next_sn_reliable if reliable else join.next_sn_best_effort
 
 
@@ -207,8 +210,11 @@ def _sane_join(us: Dialogue, exts: Sequence[Any]) -> Join:
     )
 
 
-def _say(us: Dialogue, sn: int, payload: bytes, *, reliable: bool = True) -> None:
-    us.send(Frame(reliable=reliable, sn=sn, messages=(Push(key=plain(KEY), body=Put(payload=payload)),)))
+def _say(
+    us: Dialogue, sn: int, payload: bytes, priority: int = sane.DEFAULT_PRIORITY, *, reliable: bool = True
+) -> None:
+    exts = Exts((Lane(value=priority),) if priority != sane.DEFAULT_PRIORITY else ())
+    us.send(Frame(reliable=reliable, sn=sn, exts=exts, messages=(Push(key=plain(KEY), body=Put(payload=payload)),)))
 
 
 def _with_zid(vector: Vector, zid: bytes) -> bytes:
