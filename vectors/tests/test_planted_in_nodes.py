@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from mutation import by_hand, in_nodes
-from mutation.engine import Mutant, compiled
+from mutation import in_nodes
+from mutation.engine import compiled
 
 from zenoh_harness.run.vectors.carriers import carriers_at
 from zenoh_harness.run.vectors.effects import NOT_PLAYED
@@ -31,6 +31,15 @@ SHOWN = {
     "bodies: M of FRAGMENT the other way round": "router",
     "writers: FRAGMENT's M and R changed over": "router",
     "writers: FRAGMENT's bytes behind a length": "router",
+    "primitives/extension-id: three bits of the id": "router",
+    "primitives/vle-ninth-byte: ten bytes, as the pseudo-code has it": "router",
+    "values: the lease is thirty-two bits": "router",
+    "batching/low-latency-framing: no KEEP_ALIVE in a low-latency batch": "low-latency",
+    "primitives/zid-length: at most eight bytes": "multicast",
+    "primitives/whatami-3-refused: Join: role 3 is a client": "multicast",
+    "bodies: JOIN's T is OPEN's": "multicast",
+    "join/qos-eight-pairs: JOIN's pairs the other way round": "multicast-qos",
+    "join/qos-eight-pairs: JOIN's pairs are seven": "multicast-qos",
 }
 
 
@@ -44,28 +53,11 @@ def test_a_planted_fault_is_noticed_at_a_node(vectors, faults, name):
     assert next(in_nodes.shown(faults[name], SHOWN[name], vectors), None) is not None
 
 
-IN_GROUPS = {
-    "primitives/zid-length: at most eight bytes": "multicast",
-    "primitives/whatami-3-refused: Join: role 3 is a client": "multicast",
-    "bodies: JOIN's T is OPEN's": "multicast",
-    "join/qos-eight-pairs: JOIN's pairs the other way round": "multicast-qos",
-}
-"""Faults that vectors of JOIN show, with the profile of the node."""
-
-
-@pytest.mark.parametrize("name", IN_GROUPS)
-def test_a_planted_fault_is_noticed_in_a_group(faults, name):
-    assert in_nodes.red_in_groups(faults[name], IN_GROUPS[name])
-
-
-@pytest.mark.parametrize("profile", ["multicast", "multicast-qos"])
-def test_a_node_without_a_fault_is_not_red_in_a_group(profile):
-    assert not in_nodes.red_in_groups(Mutant("none", ()), profile)
-
-
 @pytest.mark.parametrize("kind", in_nodes.KINDS)
-def test_a_node_without_a_fault_is_not_red(vectors, kind):
-    assert [*in_nodes.shown(Mutant("none", ()), kind, [one for one in vectors if one.core])] == []
+def test_a_node_without_a_fault_is_not_red(kind):
+    some = [one for one in in_nodes.playable(kind) if one.core or kind in in_nodes.IN_PROFILES]
+    answers = in_nodes.player_for(kind, in_nodes.BASES[kind]).play(some, in_nodes.controls(in_nodes.KINDS[kind]))
+    assert [one.id for one, answer in answers if answer.verdict.is_wrong] == []
 
 
 def table_of(kind):
@@ -76,14 +68,14 @@ def table_of(kind):
 @pytest.mark.parametrize("kind", in_nodes.KINDS)
 def test_some_rows_of_the_table_are_what_is_derived(vectors, kind):
     table = table_of(kind)
-    some = list(table)[5 :: len(table) // 2]
+    some = list(table)[min(5, len(table) - 1) :: max(1, len(table) // 2)]
     assert in_nodes.judged_on(kind, vectors, some) == {row: table[row] for row in some}
 
 
 @pytest.mark.parametrize("kind", in_nodes.KINDS)
 def test_a_quick_run_plays_what_shows_the_other_faults(kind):
     also = {ident for ids in also_shown()[kind].values() for ident in ids}
-    assert also <= {one.id for one in in_nodes.of_a_run("quick", in_nodes.KINDS[kind])}
+    assert also <= {one.id for one in in_nodes.of_a_run("quick", kind)}
 
 
 def test_what_takes_bytes_of_the_next_message_is_noticed_in_one_frame(vectors, faults):
@@ -93,7 +85,7 @@ def test_what_takes_bytes_of_the_next_message_is_noticed_in_one_frame(vectors, f
     assert [one.id for one, answer in played if answer.verdict.is_wrong] == ["push/carries-del"]
 
 
-@pytest.mark.parametrize("kind", in_nodes.KINDS)
+@pytest.mark.parametrize("kind", ["router", "receiver", "initiator"])
 def test_numbers_of_the_node_are_said_as_ours(vectors, kind):
     side = in_nodes.KINDS[kind]
     some = [
@@ -117,9 +109,6 @@ IN_RUNS = (
 )
 """Faults that the vectors of a quick run show at a receiver, which forwards nothing and has no agent."""
 
-LEAST = {"router": 55, "receiver": 37}
-"""Of the reading faults made by hand, so many at least turn a quick run's vectors red."""
-
 
 @pytest.mark.parametrize("name", IN_RUNS)
 def test_a_quick_run_notices_at_a_receiver(faults, name):
@@ -129,14 +118,3 @@ def test_a_quick_run_notices_at_a_receiver(faults, name):
 def test_what_shows_an_effect_may_not_work_either(faults):
     """A node that answers no query of ours ended the play with an error of ours."""
     assert in_nodes.red_in_run(faults["primitives/vle-seven-bits: eight bits a group"], "router")
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("kind", LEAST)
-def test_the_share_of_faults_that_a_quick_run_notices(kind, capsys):
-    """The others are faults of writers, of JOIN and scouting, of bytes that no session shows, and of values that only a codec tells."""
-    reading = [fault for fault in by_hand.mutants() if not fault.name.startswith("writers")]
-    missed = [fault.name for fault in reading if not in_nodes.red_in_run(fault, kind)]
-    with capsys.disabled():
-        print(f"\n{kind}: {len(reading) - len(missed)} of {len(reading)} noticed; not {missed}")
-    assert len(reading) - len(missed) >= LEAST[kind]

@@ -125,7 +125,7 @@ def test_the_vectors_are_played_in_the_copy(tmp_path):
     made.case("plain", lambda _times, _world: None)
     made.case("later", lambda _times, _world: None, profile=OTHER)
     part = made.part(forks=True)
-    part.vectors.run = lambda *_given, **_named: player.write_text(str(os.getpid()))
+    part.vectors["default"].run = lambda *_given, **_named: player.write_text(str(os.getpid()))
 
     run_target(part.reach, part.options, [part])
 

@@ -120,10 +120,10 @@ def test_a_run_that_is_resumed_plays_what_it_would_have_played(tmp_path, monkeyp
     monkeypatch.setattr(node_run, "choose_vectors", lambda _vectors, wanted, *_how: chosen.append(set(wanted)) or ())
     with part.target.start() as node:
         lifecycle = SimpleNamespace(node=node)
-        part.vectors._play(lifecycle, options, routes=True)
-        part.vectors.leave_out(lambda label: ROW not in label)
-        part.vectors._play(lifecycle, options, routes=True)
-    assert len(part.vectors.rows) == 1
+        part.vectors["default"]._play(lifecycle, options, routes=True)
+        part.vectors["default"].leave_out(lambda label: ROW not in label)
+        part.vectors["default"]._play(lifecycle, options, routes=True)
+    assert len(part.vectors["default"].rows) == 1
     assert chosen[0] == chosen[1]
 
 

@@ -14,7 +14,7 @@ from zenoh_harness.reference.memory import MemoryScene, able
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.play import Player
-from zenoh_harness.run.vectors.rows import choose_vectors, noticing_vectors, rows
+from zenoh_harness.run.vectors.rows import KINDS, choose_vectors, noticing_vectors, rows
 from zenoh_harness.variants import all_variants
 
 HARD = (
@@ -30,7 +30,7 @@ def played(node, side, every=1):
         lambda number: nullcontext(MemoryScene("", node, role=side, seed=number)),
         routes="routing" in able("default", node),
         side=side,
-        exchanged=noticing_vectors({*rows(Selection(), side)}, 1, side),
+        exchanged=noticing_vectors({*rows(Selection(), side)}, 1, KINDS[side]),
     )
     chosen = choose_vectors(golden(), rows(Selection(), side), "quick", side)[::every]
     try:

@@ -12,8 +12,8 @@ from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.attempt.model_cases import model_cases
 from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.vectors.codec_run import golden
+from zenoh_harness.run.vectors.rows import also_shown, judged_on
 from zenoh_harness.run.vectors.rows import check_of as vector_check
-from zenoh_harness.run.vectors.rows import judged_on
 from zenoh_harness.run.vectors.seen_rows import TABLES
 from zenoh_harness.scripting.shipped import script_cases
 
@@ -36,7 +36,13 @@ def every_name() -> Iterator[str]:
 def of_rows() -> Mapping[str, tuple[str, ...]]:
     """The checks that judge a row of a node by vectors, by what it writes, and by how it reads, each to its requirement."""
     return {
-        **{vector_check(row): (row,) for by_row in judged_on().values() for row in by_row},
+        **{
+            vector_check(row): (row,)
+            for table in (judged_on(), also_shown())
+            for rows in table.values()
+            for row in rows
+            if row
+        },
         **{prefix + row: (row,) for prefix, table in TABLES.items() for by_row in table().values() for row in by_row},
     }
 

@@ -33,6 +33,7 @@ from zenoh_harness.run.profile import ENOUGH, ProfileRun, waits
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.store.embargo import guarded, withheld
 from zenoh_harness.run.vectors.node_run import NodeVectors
+from zenoh_harness.run.vectors.rows import IN_PROFILES
 from zenoh_harness.run.vectors.seen_rows import SeenRows
 from zenoh_harness.run.write.register import Register
 from zenoh_harness.run.write.resume import EarlierRun, finding_of, verdict_before_lists
@@ -55,7 +56,7 @@ class NodeRun:
         look: Ask = ask,
         vectors: Sequence[Vector] = (),
     ) -> None:
-        """`vectors` are played in the default profile."""
+        """`vectors` are played in the profile of the target string, or in the default one and those that have vectors of their own."""
         self.target, self.options, self.laws = target, options, tuple(laws)
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
@@ -96,15 +97,25 @@ class NodeRun:
 
         self.withheld = frozenset() if options.with_embargoed or not self.guarded else self._embargoed()
         self.plan, self._kept_back = without(self.plan, self.withheld)
-        self.vectors = NodeVectors(target, options, vectors, self.stop)
+        self.vectors = {
+            profile: NodeVectors(target, options, vectors, self.stop, profile)
+            for profile in self._profiles_of_vectors()
+        }
+        """What is played in each profile."""
         speaks = bool(vectors) and bool(self.plan.profiles.get(DEFAULT))
         self.seen_rows = SeenRows(options.selection, target.side, speaks=speaks)
-        if self.vectors.size and DEFAULT not in self.plan.profiles:
-            self.plan = RunPlan({DEFAULT: (), **self.plan.profiles}, self.plan.left_out)
+        first = next((profile for profile, one in self.vectors.items() if one.size), None)
+        if first is not None and first not in self.plan.profiles:
+            self.plan = RunPlan({first: (), **self.plan.profiles}, self.plan.left_out)
+        self.vectors = {name: one for name, one in self.vectors.items() if name in self.plan.profiles}
         if options.shuffle is not None:
             self.plan = shuffled(self.plan, options.shuffle)
 
     # -- what is planned
+
+    def _profiles_of_vectors(self) -> tuple[str, ...]:
+        pinned = self.target.reach.options.get("profile")
+        return (pinned,) if pinned else (DEFAULT, *(name for name in IN_PROFILES if name in self.target.profiles))
 
     def _embargoed(self) -> frozenset[str]:
         options = self.options
@@ -123,7 +134,11 @@ class NodeRun:
     @property
     def size(self) -> int:
         """How many steps `advance` is told of."""
-        return sum(1 for _ in self.plan.items()) + self.vectors.size + len(self.seen_rows.checks)
+        return (
+            sum(1 for _ in self.plan.items())
+            + sum(one.size for one in self.vectors.values())
+            + len(self.seen_rows.checks)
+        )
 
     def close(self) -> None:
         """Nothing outlives a run but what `--keep` keeps."""
@@ -136,7 +151,9 @@ class NodeRun:
             yield from (f"{role} {profile} {law.id}" for law in self._wanted_laws())
             yield f"{role} {profile} {STAYS_UP}"
         yield from (f"{role} {item.case.profile} {item.label}" for item, _ in self.plan.left_out if not self._silent)
-        yield from (f"{role} {DEFAULT} {label}" for label in (*self.vectors.planned(), *self.seen_rows.planned()))
+        for profile, vectors in self.vectors.items():
+            yield from (f"{role} {profile} {label}" for label in vectors.planned())
+        yield from (f"{role} {DEFAULT} {label}" for label in self.seen_rows.planned())
 
     def _wanted_laws(self) -> list[type[Law]]:
         return [law for law in self.laws if self.options.selection.takes(law.id, law.requirement)]
@@ -159,8 +176,9 @@ class NodeRun:
             pair for pair in self.plan.left_out if f"{role} {pair[0].case.profile} {pair[0].label}" not in judged
         ]
         before, self.plan = self.size, RunPlan(profiles, tuple(left_out))
-        for rows in (self.vectors, self.seen_rows):
-            rows.leave_out(lambda label: f"{role} {DEFAULT} {label}" in judged)
+        for profile, vectors in self.vectors.items():
+            vectors.leave_out(lambda label: f"{role} {profile} {label}" in judged)  # noqa: B023  it is called at once
+        self.seen_rows.leave_out(lambda label: f"{role} {DEFAULT} {label}" in judged)
         self.options.advance(before - self.size, "judged before")
 
     def run(self, register: Register, fork: Forked | None = None) -> None:
@@ -206,8 +224,8 @@ class NodeRun:
         profile, records = self.profiles[0], self._records(inside.registers[0], self.profiles[0])
         lifecycle = first.lifecycle(self.target, profile, self._examine, self.options.told)
         try:
-            if profile == DEFAULT:
-                self.vectors.run(lifecycle, records, self.options)
+            if profile in self.vectors:
+                self.vectors[profile].run(lifecycle, records, self.options)
             if (shared := inside.shared()) is not None:
                 inside.came_of_alone(self._alone(lifecycle, records, shared))
         finally:
@@ -336,24 +354,21 @@ class NodeRun:
 
         Else they come first, since what stays up is told last. `fork` plays them, if there is one.
         """
+        vectors = self.vectors.get(lifecycle.profile) if fork is None else None
         with ExitStack() as beside:
-            if lifecycle.profile == DEFAULT and fork is None and unhealthy is None and self._can_play_alone:
+            if vectors is not None and unhealthy is None and vectors.size and self.can_run_beside:
                 first = FirstLook(lifecycle.habits, lifecycle.measure)
-                beside.enter_context(Beside(partial(self._play_alone, records, first), self.stop))
-            elif lifecycle.profile == DEFAULT and fork is None:
+                beside.enter_context(Beside(partial(self._play_alone, vectors, records, first), self.stop))
+            elif vectors is not None:
                 answers = unhealthy is None or (unhealthy.verdict is Verdict.ZOMBIE and UNASKED not in unhealthy.cause)
-                self.vectors.run(lifecycle, records, self.options, well=answers)
+                vectors.run(lifecycle, records, self.options, well=answers)
             self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
 
-    @property
-    def _can_play_alone(self) -> bool:
-        return bool(self.vectors.size) and self.can_run_beside
-
-    def _play_alone(self, records: Records, first: FirstLook) -> None:
-        """The vectors on an instance of their own."""
-        lifecycle = first.lifecycle(self.target, DEFAULT, self._examine, self.options.told)
+    def _play_alone(self, vectors: NodeVectors, records: Records, first: FirstLook) -> None:
+        """Play vectors on an instance of their own."""
+        lifecycle = first.lifecycle(self.target, vectors.profile, self._examine, self.options.told)
         try:
-            self.vectors.run(lifecycle, records, self.options)
+            vectors.run(lifecycle, records, self.options)
         finally:
             lifecycle.stop()
 

@@ -25,22 +25,28 @@ from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.carriers import carriers_at
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.handshakes import SMALL
-from zenoh_harness.run.vectors.in_groups import group_of
 from zenoh_harness.run.vectors.play import Player
 from zenoh_harness.run.vectors.rows import (
+    IN_PROFILES,
     INITIATOR,
     RECEIVER,
     ROUTER,
     choose_vectors,
+    has_place,
+    kinds_of,
     noticing_vectors,
     rows,
 )
 from zenoh_harness.run.vectors.rows import KINDS as KINDS_OF_SIDES
 from zenoh_harness.run.vectors.rows import also_shown as also_shown_before
+from zenoh_harness.run.vectors.rows import judged_on as judged_on_before
 from zenoh_harness.run.vectors.standing import LARGEST, VectorInSession, standing
 from zenoh_vectors.loader import Vector, load
 
-KINDS: Final = {kind: side for side, kinds in KINDS_OF_SIDES.items() for kind in kinds}
+KINDS: Final = {
+    **{kind: side for side, kinds in KINDS_OF_SIDES.items() for kind in kinds},
+    **dict.fromkeys(IN_PROFILES, Side.RESPONDER),
+}
 """The kinds of nodes, with their sides."""
 
 MOST_KEPT: Final = 6
@@ -80,36 +86,13 @@ class Initiator(Receiver):
     settings: ClassVar[dict[str, Any]] = {"whatami": sane.CLIENT}
 
 
-BASES: Final = {ROUTER: Reference, RECEIVER: Receiver, INITIATOR: Initiator}
+BASES: Final = {ROUTER: Reference, RECEIVER: Receiver, INITIATOR: Initiator, **dict.fromkeys(IN_PROFILES, Reference)}
 
 
 def with_fault(base: type[Reference], plant: Callable[[], AbstractContextManager[None]]) -> type[Reference]:
     """A node whose codec has the fault, and nobody else's: it is planted for the time of each call."""
 
     class Faulty(base):  # type: ignore[misc, valid-type]
-        def _guarded(self, call: Callable[..., list[Action]], name: str, *given: Any) -> list[Action]:
-            try:
-                with plant():
-                    return call(name, *given)
-            except Exception:  # noqa: BLE001 - a codec that falls over ends its link
-                self.actions.clear()
-                return [Action(name, end=True, reset=True)] if name in self.links else []
-
-        def connected(self, name: str, *given: Any) -> list[Action]:
-            return self._guarded(super().connected, name, *given)
-
-        def received(self, name: str, *given: Any) -> list[Action]:
-            return self._guarded(super().received, name, *given)
-
-        def disconnected(self, name: str, *given: Any) -> list[Action]:
-            return self._guarded(super().disconnected, name, *given)
-
-        def on_datagram(self, name: str, *given: Any) -> list[Action]:
-            return self._guarded(super().on_datagram, name, *given)
-
-        def on_scouting(self, name: str, *given: Any) -> list[Action]:
-            return self._guarded(super().on_scouting, name, *given)
-
         def join_group(self, *given: Any) -> list[Action]:
             with plant(), suppress(CodecError):
                 return super().join_group(*given)  # type: ignore[no-any-return]
@@ -120,7 +103,23 @@ def with_fault(base: type[Reference], plant: Callable[[], AbstractContextManager
                 return super().tick(now)  # type: ignore[no-any-return]
             return []
 
+    for name in ("connected", "received", "disconnected", "on_datagram", "on_scouting"):
+        setattr(Faulty, name, _guarded(getattr(base, name), plant))
     return Faulty
+
+
+def _guarded(method: Callable[..., list[Action]], plant: Callable[[], AbstractContextManager[None]]) -> Any:
+    """The method of a node with the fault planted while it runs; a codec that falls over ends its link."""
+
+    def guarded(node: Reference, name: str, *given: Any) -> list[Action]:
+        try:
+            with plant():
+                return method(node, name, *given)
+        except Exception:  # noqa: BLE001 - whatever it is
+            node.actions.clear()
+            return [Action(name, end=True, reset=True)] if name in node.links else []
+
+    return guarded
 
 
 def every_fault() -> list[Mutant]:
@@ -139,14 +138,31 @@ def controls(side: Side) -> tuple[Vector, ...]:
     return tuple(kinds.values())
 
 
-def near(mutant: Mutant, vectors: Sequence[Vector], side: Side) -> Iterator[list[Vector]]:
+def profile_of(kind: str) -> str:
+    """The profile in which a node of that kind is started."""
+    return kind if kind in IN_PROFILES else DEFAULT
+
+
+@cache
+def playable(kind: str) -> tuple[Vector, ...]:
+    """The vectors that a node of that kind may be played."""
+    if kind in IN_PROFILES:
+        return tuple(one for one in load() if has_place(one, kind))
+    return tuple(one for one in load() if isinstance(standing(one, KINDS[kind]), VectorInSession))
+
+
+def covered(kind: str) -> frozenset[str]:
+    """The requirements that vectors cover which a node of that kind may be played."""
+    return frozenset(row for one in playable(kind) for row in one.covers)
+
+
+def near(mutant: Mutant, kind: str) -> Iterator[list[Vector]]:
     """Vectors that may show the fault, the nearest ones first: those that cover its row, with some of its message beside the first.
 
     Of either those of both come first, then well-formed ones, then basic ones.
     """
     first = mutant.first or ("?",)
-    plays = [one for one in vectors if isinstance(standing(one, side), VectorInSession)]
-    plays.sort(key=lambda one: (one.refuses is not None, not one.core))
+    plays = sorted(playable(kind), key=lambda one: (one.refuses is not None, not one.core))
     about = [one for one in plays if mutant.requirement in one.covers]
     about.sort(key=lambda one: not one.id.startswith(first))
     beside = [one for one in plays if mutant.requirement not in one.covers and one.id.startswith(first)]
@@ -177,17 +193,18 @@ def _is_wide(vector: Vector) -> bool:
 
 
 @cache
-def of_a_run(depth: str, side: Side) -> tuple[Vector, ...]:
-    """The vectors that a run of that depth plays to a node of that side."""
-    return tuple(choose_vectors(golden(), rows(Selection(), side), depth, side))
+def of_a_run(depth: str, kind: str) -> tuple[Vector, ...]:
+    """The vectors that a run of that depth plays to a node of that kind."""
+    profile = profile_of(kind)
+    return tuple(choose_vectors(golden(), rows(Selection(), KINDS[kind], profile), depth, KINDS[kind], profile))
 
 
-def player_for(kind: str, node: type[Reference], profile: str = DEFAULT, **how: Any) -> Player:
+def player_for(kind: str, node: type[Reference], **how: Any) -> Player:
     """Play to a node of that kind in memory."""
-    side = KINDS[kind]
+    side, profile = KINDS[kind], profile_of(kind)
     return Player(
         lambda number: nullcontext(MemoryScene("", node, role=side, profile=profile, seed=number)),
-        routes=kind == ROUTER,
+        routes=BASES[kind] is Reference,
         side=side,
         profile=PROFILES[profile],
         **how,
@@ -195,35 +212,42 @@ def player_for(kind: str, node: type[Reference], profile: str = DEFAULT, **how: 
 
 
 def red_in_run(mutant: Mutant, kind: str, depth: str = "quick") -> bool:
-    """Whether a run's vectors are red on a node with the fault, or it opens no session with it."""
-    side = KINDS[kind]
+    """Whether a run's vectors are red, in some row, on a node with the fault, or it opens no session with it."""
+    side, profile = KINDS[kind], profile_of(kind)
     node = with_fault(BASES[kind], compiled(mutant))
-    exchanged = frozenset(noticing_vectors({*rows(Selection(), side)}, side=side))
+    every = {*rows(Selection(), side, profile)}
+    exchanged = frozenset(noticing_vectors(every, None, kinds_of(side, profile)))
     player = player_for(kind, node, exchanged=exchanged, rows=carriers_at(depth))
     try:
-        return any(answer.verdict.is_wrong for _, answer in player.play(of_a_run(depth, side), golden()))
+        answers = player.play(of_a_run(depth, kind), golden())
+        return any(one.covers and answer.verdict.is_wrong for one, answer in answers)
     except HarnessError:
         return True
-
-
-def red_in_groups(mutant: Mutant, profile: str) -> bool:
-    """Whether some vector is red that is said to the groups of a router with the fault."""
-    player = player_for(ROUTER, with_fault(BASES[ROUTER], compiled(mutant)), profile)
-    return any(answer.verdict.is_wrong for _, answer in player.play([one for one in golden() if group_of(one)]))
 
 
 def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vector]:
     """Yield the vectors near its row that are red on a node with the fault."""
     node = with_fault(BASES[kind], compiled(mutant))
     player, side, count = player_for(kind, node), KINDS[kind], 0
-    for some in near(mutant, vectors, side):
+    for some in near(mutant, kind):
         count += len(some)
         if red := [vector for vector, answer in player.play(some, controls(side)) if answer.verdict.is_wrong]:
             yield from red
             return
-    if count < FEW_NEAR or not mutant.requirement:
+    if kind not in IN_PROFILES and (count < FEW_NEAR or not mutant.requirement):
         answers = player.play(basic(vectors), controls(side))
         yield from (vector for vector, answer in answers if answer.verdict.is_wrong)
+
+
+@cache
+def tried(kind: str) -> frozenset[str]:
+    """The requirements whose faults are tried on a node of that kind: in a profile of its own those that no kind before it judges."""
+    if kind in IN_PROFILES:
+        before = (ROUTER, *IN_PROFILES[: IN_PROFILES.index(kind)])
+        return covered(kind).difference(*(judged_on_before()[one] for one in before))
+    return frozenset(
+        one.requirement for one in every_fault() if one.requirement and not one.requirement.startswith(UNHEARD)
+    )
 
 
 def judged_on(kind: str, vectors: Sequence[Vector], only: Collection[str] = ()) -> dict[str, list[str]]:
@@ -234,10 +258,7 @@ def judged_on(kind: str, vectors: Sequence[Vector], only: Collection[str] = ()) 
     found: dict[str, list[str]] = {}
     core = {one.id for one in vectors if one.core}
     for fault in every_fault():
-        is_tried = (
-            fault.requirement in only if only else fault.requirement and not fault.requirement.startswith(UNHEARD)
-        )
-        if not is_tried or fault.requirement in found:
+        if fault.requirement not in (only or tried(kind)) or fault.requirement in found:
             continue
         with suppress(HarnessError):
             if red := [one.id for one in shown(fault, kind, vectors)]:
@@ -246,13 +267,20 @@ def judged_on(kind: str, vectors: Sequence[Vector], only: Collection[str] = ()) 
 
 
 def also_shown(kind: str, vectors: Sequence[Vector], faults: Iterable[Mutant]) -> dict[str, list[str]]:
-    """Each row with a vector for each of these faults that no vector of a quick run shows; "" for faults in no row."""
+    """Each row with a vector for each of these faults that no vector of a quick run shows; "" for faults in no row.
+
+    In a profile of its own: that none shows in the default one either.
+    """
     found: dict[str, set[str]] = defaultdict(set)
     before = frozenset(ident for ids in also_shown_before()[kind].values() for ident in ids)
-    played = {one.id for one in of_a_run("quick", KINDS[kind])} - before  # what the table holds now is derived again
+    played = {one.id for one in of_a_run("quick", kind)} - before  # what the table holds now is derived again
     for fault in faults:
         with suppress(HarnessError):
-            red = [] if fault.requirement.startswith(UNHEARD) else [one.id for one in shown(fault, kind, vectors)]
+            rows_here = covered(kind) if kind in IN_PROFILES else tried(kind)
+            is_tried = not fault.requirement or fault.requirement in rows_here
+            if is_tried and kind in IN_PROFILES:
+                is_tried = not red_in_run(fault, ROUTER)
+            red = [one.id for one in shown(fault, kind, vectors)] if is_tried else []
             if red and not played.union(found[fault.requirement]).intersection(red):
                 found[fault.requirement].add(red[0])
     return {row: sorted(ids) for row, ids in sorted(found.items()) if ids}
@@ -261,7 +289,12 @@ def also_shown(kind: str, vectors: Sequence[Vector], faults: Iterable[Mutant]) -
 def write(folder: Path) -> None:
     """Write the tables that the player of vectors reads."""
     vectors = load()
-    _write(folder / "judged_on.json", {kind: judged_on(kind, vectors) for kind in KINDS})
+    table: dict[str, Any] = {kind: {} for kind in KINDS}
+    for kind in KINDS:  # what one kind is judged on, those after it need not be
+        table[kind] = judged_on(kind, vectors)
+        _write(folder / "judged_on.json", table)
+        for before in (judged_on_before, tried, of_a_run):
+            before.cache_clear()
     _write(folder / "also_shown.json", {kind: also_shown(kind, vectors, by_hand.mutants()) for kind in KINDS})
 
 

@@ -33,6 +33,7 @@ from zenoh_harness.run.vectors.rows import (
     choose_vectors,
     judge_fences,
     judge_row,
+    kinds_of,
     noticing_vectors,
     rows,
 )
@@ -46,15 +47,15 @@ PATIENCE: Final = 120.0
 class NodeVectors:
     """Plays vectors to the instance of a run, and records a judgement for each requirement."""
 
-    def __init__(self, target: NodeTarget, options: Options, vectors: Sequence[Vector], stop: Flag) -> None:
+    def __init__(
+        self, target: NodeTarget, options: Options, vectors: Sequence[Vector], stop: Flag, profile: str = DEFAULT
+    ) -> None:
         """`stop` is set when the run is to end: then nothing is played or recorded any more."""
-        self.target, self.vectors, self._stop = target, vectors, stop
-        pinned = target.reach.options.get("profile", DEFAULT)
-        here = bool(vectors) and pinned == DEFAULT
-        self.rows = rows(options.selection, target.side) if here else ()
+        self.target, self.vectors, self._stop, self.profile = target, vectors, stop, profile
+        self.rows = rows(options.selection, target.side, profile) if vectors else ()
         self.own: tuple[OwnRow, ...] = ()
         """What is judged by the user's own vectors."""
-        if here:
+        if vectors and profile == DEFAULT:
             self.own = own_rows(options.own_vectors.usable, options.selection)
         self._lost: tuple[tuple[str, RowVerdict], ...] = ()
         """What it lost of the fences among them, by requirement."""
@@ -88,7 +89,10 @@ class NodeVectors:
                 answers, routes = self._play(lifecycle, options, routes=bool(forwards))
                 own = {one.vector.id for one in self.own}
                 played = Played.of(
-                    [pair for pair in answers if pair[0].id not in own], routes=routes, side=self.target.side
+                    [pair for pair in answers if pair[0].id not in own],
+                    routes=routes,
+                    side=self.target.side,
+                    profile=self.profile,
                 )
             except CannotGoOn as stopped:
                 why = stopped.what
@@ -141,17 +145,18 @@ class NodeVectors:
             return ill.verdict if ill.verdict.is_grave else None
 
         own = {one.vector.id: one.vector for one in self.own}
+        noticing = noticing_vectors(set(self._all_rows), None, kinds_of(self.target.side, self.profile))
         player = Player(
             scene,
             routes=routes,
             side=self.target.side,
             profile=lifecycle.node.profile,
             revive=revive,
-            exchanged=frozenset(noticing_vectors(set(self._all_rows), side=self.target.side) | own.keys()),
+            exchanged=frozenset(noticing | own.keys()),
             rows=carriers_at(options.depth),
             few=FEW[options.depth],
         )
-        chosen = choose_vectors(self.vectors, self._all_rows, options.depth, self.target.side)
+        chosen = choose_vectors(self.vectors, self._all_rows, options.depth, self.target.side, self.profile)
         answers: Answers = ()
         with suppress(Overtime):
             answers = player.play([*chosen, *own.values()], self.vectors)

@@ -2,6 +2,9 @@
 
 A requirement is judged by vectors only where a planted misreading of its row is noticed on that kind of node: the table
 `judged_on.json` names the vectors that noticed one. What other vectors pass is counted, and judges nothing.
+
+A router in another profile than the default one is judged by the vectors which only that profile has a place for: JOIN and SCOUT
+in groups, batches with low latency. Its kind is named as the profile.
 """
 
 from __future__ import annotations
@@ -17,11 +20,14 @@ from typing import Any, Final, Self
 
 from zenoh_conformance.cases.faults import COMES
 from zenoh_conformance.judging.verdict import Verdict, verdict_for
+from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import NOT_PLAYED, SILENCE, SURVIVED, SURVIVOR
+from zenoh_harness.run.vectors.in_groups import group_of
 from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector
 
@@ -32,6 +38,12 @@ INITIATOR: Final = "initiator"
 
 KINDS: Final = {Side.RESPONDER: (ROUTER, RECEIVER), Side.INITIATOR: (INITIATOR,)}
 """The kinds of the nodes of one side; what only survives on one of the last kind may show that it is read."""
+
+LOW_LATENCY: Final = "low-latency"
+"""The profile in which a node settles sessions without FRAME."""
+
+IN_PROFILES: Final = (LOW_LATENCY, *(name for name, profile in PROFILES.items() if profile.groups))
+"""The profiles that have vectors of their own."""
 
 QUICK: Final = "quick"
 
@@ -69,24 +81,43 @@ def _table(file: str) -> dict[str, dict[str, tuple[str, ...]]]:
     }
 
 
+def kinds_of(side: Side, profile: str = DEFAULT) -> tuple[str, ...]:
+    """The kinds of the nodes of one side in a profile: none where vectors judge nothing."""
+    if profile == DEFAULT:
+        return KINDS[side]
+    return (profile,) if profile in IN_PROFILES and side is Side.RESPONDER else ()
+
+
+def has_place(vector: Vector, profile: str) -> bool:
+    """Whether a vector is one that only this profile has a place for; every vector, where it is the default one."""
+    if profile == LOW_LATENCY:
+        return vector.layer == Layer.LOWLATENCY
+    return profile == DEFAULT or group_of(vector) in PROFILES[profile].groups
+
+
 def check_of(requirement: str) -> str:
     """The id of the check."""
     return f"vectors/{requirement}"
 
 
-def rows(selection: Selection, side: Side) -> tuple[str, ...]:
-    """The requirements that vectors judge on some kind of node, as far as they are selected."""
-    every = sorted({requirement for kind in KINDS[side] for requirement in judged_on()[kind]})
+def rows(selection: Selection, side: Side, profile: str = DEFAULT) -> tuple[str, ...]:
+    """The requirements that vectors judge, or find broken, on some kind of node, as far as they are selected."""
+    tables = [table()[kind] for kind in kinds_of(side, profile) for table in (judged_on, also_shown)]
+    every = sorted({row for table in tables for row in table} - {NO_ROW})
     return tuple(one for one in every if selection.here(check_of(one)) and selection.takes(check_of(one), one))
 
 
 def choose_vectors(
-    vectors: Iterable[Vector], requirements: Iterable[str], depth: str, side: Side = Side.RESPONDER
+    vectors: Iterable[Vector],
+    requirements: Iterable[str],
+    depth: str,
+    side: Side = Side.RESPONDER,
+    profile: str = DEFAULT,
 ) -> list[Vector]:
     """The vectors that are played: first those that notice a misreading, and refusals by which a kind is seen to be read."""
     most, wanted = MOST.get(depth), set(requirements)
-    noticing = noticing_vectors(wanted, most, side)
-    every = tuple(vectors)
+    noticing = noticing_vectors(wanted, most, kinds_of(side, profile))
+    every = tuple(vector for vector in vectors if has_place(vector, profile))
     counts = Counter(row for vector in every if vector.id in noticing for row in vector.covers)
     kinds: Counter[tuple[str, int]] = Counter()
     found = []
@@ -108,10 +139,12 @@ def _head(vector: Vector) -> tuple[str, int]:
     return vector.layer, vector.data[0] & 0x1F if vector.data else 0
 
 
-def noticing_vectors(requirements: set[str], most: int | None = None, side: Side = Side.RESPONDER) -> set[str]:
-    """The ids of vectors that notice a misreading of these rows, or of no row in particular, by a node of that side."""
+def noticing_vectors(requirements: set[str], most: int | None, kinds: Iterable[str]) -> set[str]:
+    """The ids of vectors that notice a misreading of these rows, or of no row in particular, by a node of these kinds."""
     rows = {*requirements, NO_ROW}
-    by_row = [(judged_on()[kind], most) for kind in KINDS[side]] + [(also_shown()[kind], None) for kind in KINDS[side]]
+    by_row = [
+        (table, limit) for kind in kinds for table, limit in ((judged_on()[kind], most), (also_shown()[kind], None))
+    ]
     return {ident for table, most in by_row for row in rows for ident in table.get(row, ())[:most]}
 
 
@@ -136,6 +169,7 @@ class Played:
     answers: Answers = ()
     routes: bool = False
     side: Side = Side.RESPONDER
+    profile: str = DEFAULT
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Id of a vector to the kind of its message."""
     read: frozenset[str] = frozenset()
@@ -150,10 +184,11 @@ class Played:
     @property
     def kind(self) -> str:
         """The kind of the node."""
-        return ROUTER if self.routes and self.side is Side.RESPONDER else KINDS[self.side][-1]
+        kinds = kinds_of(self.side, self.profile)
+        return kinds[0 if self.routes else -1]
 
     @classmethod
-    def of(cls, answers: Answers, *, routes: bool, side: Side = Side.RESPONDER) -> Self:
+    def of(cls, answers: Answers, *, routes: bool, side: Side = Side.RESPONDER, profile: str = DEFAULT) -> Self:
         """The answers, with the kinds of the messages."""
         stands = {vector.id: standing(vector, side) for vector, _ in answers}
         kinds = {ident: one.kind for ident, one in stands.items() if isinstance(one, VectorInSession)}
@@ -164,7 +199,7 @@ class Played:
             for row in vector.covers:
                 covering.setdefault(row, []).append(place)
         places = {vector.id: place for place, (vector, _) in enumerate(answers)}
-        return cls(answers, routes, side, kinds, read, covering, places, _unread_extensions(answers, covering))
+        return cls(answers, routes, side, profile, kinds, read, covering, places, _unread_extensions(answers, covering))
 
     def explain(self, vector: Vector, answer: VectorAnswer) -> VectorAnswer:
         """The answer; where the node refuses an extension in it also alone, with the requirement which that breaks."""
@@ -208,7 +243,9 @@ def _unread_extensions(answers: Answers, covering: Mapping[str, Sequence[int]]) 
 
 def judge_row(requirement: str, played: Played) -> RowVerdict:
     """Fold the answers about a requirement into one."""
-    noticing, surviving = (judged_on()[kind].get(requirement, ()) for kind in (played.kind, KINDS[played.side][-1]))
+    noticing, surviving = (
+        judged_on()[kind].get(requirement, ()) for kind in (played.kind, kinds_of(played.side, played.profile)[-1])
+    )
     about = played.about(requirement, (*noticing, *also_shown()[played.kind].get(requirement, ())))
     counts = counts_of(each for _, each in about)
     red = [
