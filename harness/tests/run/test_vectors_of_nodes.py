@@ -45,6 +45,15 @@ class _ReadsNothing(Reference):
         return []
 
 
+class _DropsAll(_ReadsNothing):
+    """Drops each message of a session, those of fences too, and keeps its lease."""
+
+    lacks = frozenset({"finals"})
+
+    def on_session(self, link, message):
+        pass
+
+
 def judged(node, *, routes, requirements=None):
     """The verdicts by requirement, of the vectors of a quick run."""
     wanted = requirements or rows.rows(Selection(), Side.RESPONDER)
@@ -74,6 +83,11 @@ def test_a_receiver_is_judged_on_fewer_and_one_that_reads_nothing_on_hardly_any(
     layouts = [row for row in deaf if not row.startswith("session-establishment/")]
     assert count(on_router) > count(receiver) > count(deaf)
     assert sum(deaf[row] is Verdict.PASS for row in layouts) < 0.2 * count(receiver)
+
+
+def test_a_node_that_drops_all_is_red_on_none():
+    """The time that passes in its fences is no answer to what stands behind a malformed message."""
+    assert {*judged(_DropsAll, routes=False).values()} <= {Verdict.PASS, Verdict.NOT_OBSERVED}
 
 
 def answers(verdict, cause=""):

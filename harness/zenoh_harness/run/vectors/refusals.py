@@ -26,6 +26,7 @@ from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Fence
+from zenoh_conformance.talking.fences import QUIET_ONES
 from zenoh_conformance.wire import registry, vle
 from zenoh_harness.run.vectors.carriers import standing_before
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, ask_through
@@ -198,7 +199,9 @@ def _answer_behind(us: Dialogue, data: bytes, frames: Sequence[bool]) -> str:
 
 
 def _asks_behind(us: Dialogue) -> bool:
-    """Whether what is said next is answered; a query that is not, is behind a later one that is."""
+    """Whether what is said next is answered; a query that is not, is behind a later one that is. Time that passes is no answer."""
+    if us.fencing.how in QUIET_ONES | {Fence.NOTHING}:
+        return False
     if us.fencing.how is not Fence.QUERY:
         us.fence(within=us.unit)
         return True
