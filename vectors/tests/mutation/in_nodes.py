@@ -29,6 +29,7 @@ from zenoh_harness.run.vectors.play import Player
 from zenoh_harness.run.vectors.rows import (
     IN_PROFILES,
     INITIATOR,
+    NO_ROW,
     RECEIVER,
     ROUTER,
     choose_vectors,
@@ -111,7 +112,7 @@ def with_fault(base: type[Reference], plant: Callable[[], AbstractContextManager
 def _guarded(method: Callable[..., list[Action]], plant: Callable[[], AbstractContextManager[None]]) -> Any:
     """The method of a node with the fault planted while it runs; a codec that falls over ends its link."""
 
-    def guarded(node: Reference, name: str, *given: Any) -> list[Action]:
+    def guarded_call(node: Reference, name: str, *given: Any) -> list[Action]:
         try:
             with plant():
                 return method(node, name, *given)
@@ -119,7 +120,7 @@ def _guarded(method: Callable[..., list[Action]], plant: Callable[[], AbstractCo
             node.actions.clear()
             return [Action(name, end=True, reset=True)] if name in node.links else []
 
-    return guarded
+    return guarded_call
 
 
 def every_fault() -> list[Mutant]:
@@ -151,7 +152,7 @@ def playable(kind: str) -> tuple[Vector, ...]:
     return tuple(one for one in load() if isinstance(standing(one, KINDS[kind]), VectorInSession))
 
 
-def covered(kind: str) -> frozenset[str]:
+def rows_of_vectors(kind: str) -> frozenset[str]:
     """The requirements that vectors cover which a node of that kind may be played."""
     return frozenset(row for one in playable(kind) for row in one.covers)
 
@@ -211,6 +212,14 @@ def player_for(kind: str, node: type[Reference], **how: Any) -> Player:
     )
 
 
+def is_judged(vector: Vector, kind: str) -> bool:
+    """Whether what a node does with a vector is judged: in a row that it covers, or for which the tables name it."""
+    tables = [table()[kind] for table in (judged_on_before, also_shown_before)]
+    return bool(vector.covers) or any(
+        vector.id in ids for table in tables for row, ids in table.items() if row != NO_ROW
+    )
+
+
 def red_in_run(mutant: Mutant, kind: str, depth: str = "quick") -> bool:
     """Whether a run's vectors are red, in some row, on a node with the fault, or it opens no session with it."""
     side, profile = KINDS[kind], profile_of(kind)
@@ -220,7 +229,7 @@ def red_in_run(mutant: Mutant, kind: str, depth: str = "quick") -> bool:
     player = player_for(kind, node, exchanged=exchanged, rows=carriers_at(depth))
     try:
         answers = player.play(of_a_run(depth, kind), golden())
-        return any(one.covers and answer.verdict.is_wrong for one, answer in answers)
+        return any(answer.verdict.is_wrong and is_judged(one, kind) for one, answer in answers)
     except HarnessError:
         return True
 
@@ -240,11 +249,11 @@ def shown(mutant: Mutant, kind: str, vectors: Sequence[Vector]) -> Iterator[Vect
 
 
 @cache
-def tried(kind: str) -> frozenset[str]:
+def rows_to_try(kind: str) -> frozenset[str]:
     """The requirements whose faults are tried on a node of that kind: in a profile of its own those that no kind before it judges."""
     if kind in IN_PROFILES:
         before = (ROUTER, *IN_PROFILES[: IN_PROFILES.index(kind)])
-        return covered(kind).difference(*(judged_on_before()[one] for one in before))
+        return rows_of_vectors(kind).difference(*(judged_on_before()[one] for one in before))
     return frozenset(
         one.requirement for one in every_fault() if one.requirement and not one.requirement.startswith(UNHEARD)
     )
@@ -258,7 +267,7 @@ def judged_on(kind: str, vectors: Sequence[Vector], only: Collection[str] = ()) 
     found: dict[str, list[str]] = {}
     core = {one.id for one in vectors if one.core}
     for fault in every_fault():
-        if fault.requirement not in (only or tried(kind)) or fault.requirement in found:
+        if fault.requirement not in (only or rows_to_try(kind)) or fault.requirement in found:
             continue
         with suppress(HarnessError):
             if red := [one.id for one in shown(fault, kind, vectors)]:
@@ -273,10 +282,12 @@ def also_shown(kind: str, vectors: Sequence[Vector], faults: Iterable[Mutant]) -
     """
     found: dict[str, set[str]] = defaultdict(set)
     before = frozenset(ident for ids in also_shown_before()[kind].values() for ident in ids)
-    played = {one.id for one in of_a_run("quick", kind)} - before  # what the table holds now is derived again
+    played = {
+        one.id for one in of_a_run("quick", kind) if is_judged(one, kind)
+    } - before  # what the table holds now is derived again
     for fault in faults:
         with suppress(HarnessError):
-            rows_here = covered(kind) if kind in IN_PROFILES else tried(kind)
+            rows_here = rows_of_vectors(kind) if kind in IN_PROFILES else rows_to_try(kind)
             is_tried = not fault.requirement or fault.requirement in rows_here
             if is_tried and kind in IN_PROFILES:
                 is_tried = not red_in_run(fault, ROUTER)
@@ -293,7 +304,7 @@ def write(folder: Path) -> None:
     for kind in KINDS:  # what one kind is judged on, those after it need not be
         table[kind] = judged_on(kind, vectors)
         _write(folder / "judged_on.json", table)
-        for before in (judged_on_before, tried, of_a_run):
+        for before in (judged_on_before, rows_to_try, of_a_run):
             before.cache_clear()
     _write(folder / "also_shown.json", {kind: also_shown(kind, vectors, by_hand.mutants()) for kind in KINDS})
 
