@@ -24,15 +24,16 @@ HARD = (
 """Variants on which little can be seen of what is read."""
 
 
-def played(node, side, every=1):
-    """The answers of a node for the vectors of a quick run."""
+def played(node, side, every=1, of=""):
+    """The answers of a node for the vectors of a quick run; `of`: how their ids begin."""
     player = Player(
         lambda number: nullcontext(MemoryScene("", node, role=side, seed=number)),
         routes="routing" in able("default", node),
         side=side,
         exchanged=noticing_vectors({*rows(Selection(), side)}, 1, KINDS[side]),
     )
-    chosen = choose_vectors(golden(), rows(Selection(), side), "quick", side)[::every]
+    quick = choose_vectors(golden(), rows(Selection(), side), "quick", side)[::every]
+    chosen = [vector for vector in quick if vector.id.startswith(of)]
     try:
         return [(vector.id, answer) for vector, answer in player.play(chosen, golden())]
     except HarnessError as stopped:
@@ -47,6 +48,13 @@ def red(answers):
 @pytest.mark.parametrize("name", HARD)
 def test_no_vector_is_red_on_a_hard_one(name):
     assert red(played(all_variants()[name].node, Side.RESPONDER, 3)) == []
+
+
+def test_numbers_that_a_session_does_not_have_are_not_played():
+    answers = played(all_variants()["numbers-of-8-bits"].node, Side.RESPONDER, of="fragment/")
+
+    assert red(answers) == []
+    assert [ident for ident, answer in answers if answer is not None and answer.verdict is Verdict.PASS]
 
 
 def test_a_hard_one_is_judged_on_fewer():

@@ -13,7 +13,7 @@ from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import Exts
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import HEAD, SURVIVOR, answer_for_fault, answer_for_reading, difference
-from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, whole
+from zenoh_harness.run.vectors.standing import MOST_SN, Family, VectorInSession, scope_key, whole
 
 ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
 """What a node does that forwards publications."""
@@ -99,9 +99,12 @@ def pair_passed_on(one: VectorInSession, messages: Sequence[Push], came: list[Pa
 
 
 def too_large(us: Dialogue, one: VectorInSession) -> str:
-    """Why a session has no room for a vector, or no such request id; empty if it has."""
+    """Why a session has no room for a vector, or no such number; empty if it has."""
     if len(one.vector.data) + HEAD > us.room:
         return "it is larger than a batch"
+    last = (one.sn or 0) + max(map(one.lanes.count, one.lanes), default=1) - 1
+    if last & MOST_SN > us.sn_mask:
+        return "its sequence numbers are beyond the resolution"
     beyond = any(name.startswith("Re") and number > us.request_mask for name, number in one.claims)
     return "its request id is beyond the resolution" if beyond else ""
 
