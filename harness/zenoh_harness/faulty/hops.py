@@ -110,6 +110,8 @@ def find_terms(link: Any) -> set[str]:
     if syn is None:  # a node that accepts an OpenSyn without a handshake
         return set()
     found = {"S=0"} if syn.resolution is None else {"numbers of 8 bits"} if not syn.resolution & 3 else set()
+    offers = {type(ext).__name__ for ext in syn.exts} & {"QoS", "Patch"}
+    found |= set() if "QoS" in offers else {"Patch and no QoS" if offers else "no QoS"}
     return found | ({"a batch of 512 bytes"} if syn.batch_size == 512 else set())
 
 

@@ -130,6 +130,12 @@ fault(
 
 
 fault(
+    "uses-lanes-toward-a-patch",
+    "Uses lanes in a session that has Patch and no QoS.",
+    lane_of=lambda base, link, message: priority_of(message) if link.terms.patch else base(),
+    caught_by=(f"{LANES}/who-has-no-lanes-hears-none", "law/qos-needs-both"),
+)
+fault(
     "wraps-in-its-default-lane-only",
     "Counts its sequence numbers past the negotiated resolution in every lane but Data.",
     next_sn=lambda base, link, reliable, priority: (

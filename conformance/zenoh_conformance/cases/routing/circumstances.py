@@ -28,7 +28,7 @@ from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Party, Scene
-from zenoh_conformance.wire import Enc, Exts, Unknown
+from zenoh_conformance.wire import NO_EXTS, Enc, Exts, Unknown
 
 from .pasts import MEANWHILES, NUMBER, PASTS, declares
 
@@ -70,7 +70,11 @@ MEANWHILE: Final = Dimension(
     ),
 )
 """What happens between the declaration and what is said."""
-TERMS: Final = Dimension.of("terms", "with {}", "all fields", "S=0", "a batch of 512 bytes", "numbers of 8 bits")
+TERMS: Final = Dimension(
+    "terms",
+    "with {}",
+    ((1, ("all fields", "S=0", "a batch of 512 bytes", "numbers of 8 bits")), (7, ("no QoS", "Patch and no QoS"))),
+)
 PACKING: Final = Dimension.of("packing", "{}", "alone", "in one frame with another message")
 
 CARRIED: Final = Dimension("carried", "with the bytes in {}", ((3, ("its value", "its attachment")),))
@@ -98,6 +102,8 @@ FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "S=0": {"resolution": None, "batch_size": None},
     "a batch of 512 bytes": {"batch_size": 512},
     "numbers of 8 bits": {"resolution": 2 << 2},
+    "no QoS": {"exts": NO_EXTS},
+    "Patch and no QoS": {"exts": sane.offers(patch=1)},
 }
 """What the InitSyn of each of our sessions has otherwise."""
 INFO: Final[Mapping[str, Mapping[str, Any]]] = {

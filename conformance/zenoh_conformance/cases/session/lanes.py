@@ -25,24 +25,27 @@ FIRSTS = {"one": 1, "middle": 0x0C00_0000, "last": 0x0FFF_FFFE}
 @case("session-establishment/qos-needs-both", needs=(*ROUTES, "qos"), control=a_publication_reaches_a_subscriber)
 def who_has_no_lanes_hears_none(scene: Scene) -> None:
     """
-    Beside sessions with lanes there is one whose INIT left them out: what is published in a lane comes there without one.
+    Beside sessions with lanes there are two whose INIT left them out: what is published in a lane comes there without one.
 
         plain      InitSyn (no QoS), subscribes
+        patched    InitSyn (Patch, no QoS), subscribes
         other      InitSyn (QoS), subscribes
         publisher  FRAME (priority 2: PUSH)
-        target     to both: PUSH; to the plain one in no lane
+        target     to each: PUSH; to the plain and the patched one in no lane
     """
-    publisher, plain, other = parties_of(scene, publisher={}, plain={"exts": NO_EXTS}, other={})
+    without = {"plain": {"exts": NO_EXTS}, "patched": {"exts": sane.offers(patch=1)}}
+    publisher, *plain, other = parties_of(scene, publisher={}, **without, other={})
     publisher.us.require(publisher.has_lanes, expected="lanes", got="none", step="not reached: lanes")
-    for each in (plain, other):
+    for each in (*plain, other):
         each.declares_subscriber("k")
 
     publisher.says(push(publisher, "k", b"1", URGENT), priority=URGENT)
 
-    for each in (plain, other):
+    for each in (*plain, other):
         each.expect_push("k")
-    lanes = {seen.channel[1] for seen in plain.us.heard if seen.kind in ("frame", "fragment") and seen.channel}
-    plain.us.require(lanes == {sane.DEFAULT_PRIORITY}, expected="no lane", got="a lane", step="frame.exts.qos")
+    for each in plain:
+        lanes = {seen.channel[1] for seen in each.us.heard if seen.kind in ("frame", "fragment") and seen.channel}
+        each.us.require(lanes == {sane.DEFAULT_PRIORITY}, expected="no lane", got="a lane", step="frame.exts.qos")
 
 
 @case(
