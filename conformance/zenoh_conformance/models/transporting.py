@@ -152,8 +152,7 @@ class Transporting(RuleBasedStateMachine):
         channel = self.channel_of(2 * lane + 1)
         for _ in range(times):
             for piece in self.with_a_hole(channel, lost if channel in self.may_skip else max(lost, 1)):
-                self.publisher.us.send(piece)
-                self.publisher.us.send(*[KeepAlive()] * amid.startswith("KEEP_ALIVE"))
+                self.publisher.us.send_each(piece, *[KeepAlive()] * amid.startswith("KEEP_ALIVE"))
         self.nothing_more_came(LOST)
 
     def with_a_hole(self, channel: Channel, lost: int) -> list[Fragment]:
