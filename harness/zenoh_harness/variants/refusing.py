@@ -164,17 +164,41 @@ row(
 )
 
 
+def _has_reserved_bits(seen: Seen) -> bool:
+    return any(each.kind == "reserved-bit" for each in seen.diagnostics)
+
+
+def _refuse_reserved_bits(link: Link, seen: Seen, *, live: bool) -> None:
+    """Refuse a message with a reserved bit set, in a live session or before one."""
+    if link.live == live and _has_reserved_bits(seen):
+        refuse(INVALID, "a reserved bit")
+
+
 row(
     "is-strict-about-reserved-bits",
     "Refuses INIT with a reserved bit set.",
     permitted="session-establishment#packed-byte, #resolution-byte: zero",
-    on_message=before(
-        lambda link, seen: (
-            refuse(INVALID, "a reserved bit")
-            if not link.live and any(each.kind == "reserved-bit" for each in seen.diagnostics)
-            else None
-        )
-    ),
+    on_message=before(lambda link, seen: _refuse_reserved_bits(link, seen, live=False)),
+)
+row(
+    "is-strict-about-reserved-bits-in-a-session",
+    "Ends a session in which a message has a reserved bit set.",
+    permitted="message-reference#frame, #qos-extension: reserved (zero)",
+    on_message=before(lambda link, seen: _refuse_reserved_bits(link, seen, live=True)),
+)
+row(
+    "drops-what-has-reserved-bits",
+    "Drops a message with a reserved bit set.",
+    permitted="message-reference#frame, #qos-extension: reserved (zero)",
+    on_message=lambda base, link, seen: None if link.live and _has_reserved_bits(seen) else base(),
+)
+
+
+row(
+    "refuses-empty-batches",
+    "Ends a session in which a length prefix is zero.",
+    permitted="erratum empty-unit: nothing on a length prefix of zero",
+    on_batch=lambda base, batch: base() if batch else refuse(INVALID, "empty batch"),
 )
 
 

@@ -91,10 +91,15 @@ def answer_for_death(end: str, verdict: Verdict) -> VectorAnswer:
     return VectorAnswer(verdict, f"{how} ({end})")
 
 
+def sets_reserved_bits(vector: Vector) -> bool:
+    """Whether a vector has a bit that no sender may set: nothing says whether a receiver ignores or refuses it."""
+    return any(remark.kind == "reserved-bit" for remark in vector.remarks)
+
+
 def answer_for_end(one: VectorInSession, end: str, closed: int | None) -> VectorAnswer:
     """The answer of a node that ended the session, with CLOSE for that reason or without."""
-    if one.open_point:
-        return VectorAnswer(Verdict.NOT_OBSERVED, f"the session ends ({end}), which is left open: {one.open_point}")
+    if point := one.open_point or ("a reserved bit is set" if sets_reserved_bits(one.vector) else ""):
+        return VectorAnswer(Verdict.NOT_OBSERVED, f"the session ends ({end}), which is left open: {point}")
     refusal = one.vector.refuses
     if refusal is not None and end == SILENCE:
         return NOT_REFUSED

@@ -25,6 +25,7 @@ from zenoh_harness.run.vectors.effects import (
     answer_for_fault,
     answer_for_reading,
     not_played,
+    sets_reserved_bits,
 )
 from zenoh_harness.run.vectors.standing import MOST_SN, VectorInSession
 
@@ -143,8 +144,8 @@ def next_step(us: Dialogue, kind: type[Any], *, ack: bool = True) -> tuple[Any, 
 
 def may_decline(one: VectorInSession, init: Init) -> bool:
     """Whether a node may refuse a well-formed InitSyn: another version, a bit that no sender may set, what only some nodes do."""
-    is_odd = any(remark.kind == "reserved-bit" for remark in one.vector.remarks)
-    return init.version != 9 or is_odd or any(not isinstance(ext, NEGOTIATED) for ext in init.exts)
+    is_odd = init.version != 9 or sets_reserved_bits(one.vector)
+    return is_odd or any(not isinstance(ext, NEGOTIATED) for ext in init.exts)
 
 
 def is_small(init: Init) -> bool:

@@ -12,7 +12,14 @@ from zenoh_conformance.reading.names import Names, plain
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import Exts
 from zenoh_harness.run.vectors.answers import VectorAnswer
-from zenoh_harness.run.vectors.effects import HEAD, SURVIVOR, answer_for_fault, answer_for_reading, difference
+from zenoh_harness.run.vectors.effects import (
+    HEAD,
+    SURVIVOR,
+    answer_for_fault,
+    answer_for_reading,
+    difference,
+    sets_reserved_bits,
+)
 from zenoh_harness.run.vectors.standing import MOST_SN, Family, VectorInSession, scope_key, whole
 
 ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
@@ -90,7 +97,7 @@ def pair_passed_on(one: VectorInSession, messages: Sequence[Push], came: list[Pa
     """Take what was passed on of a vector from what came."""
     for message in messages:
         at = next((at for at, got in enumerate(came) if not difference(message, *got)), None)
-        if at is None and not came and len(messages) > 1:
+        if at is None and not came and (len(messages) > 1 or sets_reserved_bits(one.vector)):
             return SURVIVOR  # of several messages at once a node may drop some
         if at is None:
             return answer_for_fault(one.vector, difference(message, *came[0]) if came else "nothing is passed on")

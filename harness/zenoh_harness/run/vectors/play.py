@@ -56,6 +56,7 @@ from zenoh_harness.run.vectors.effects import (
     meets_fences,
     not_played,
     second_answer,
+    sets_reserved_bits,
 )
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, NoSessionError, SessionEndedError, exchange_of
 from zenoh_harness.run.vectors.handshakes import SMALL, answer_to_close
@@ -312,7 +313,8 @@ class Player:
             return self._ends([one], end, writer.closed)[0]
         assert reader is not None
         if not (came := sessions.await_passed_on(Request, whole(asked.key))):
-            must = self._asks and all(type(ext).__name__ in QUIET_EXTENSIONS for ext in asked.exts)
+            quiet = all(type(ext).__name__ in QUIET_EXTENSIONS for ext in asked.exts)
+            must = self._asks and quiet and not sets_reserved_bits(one.vector)
             return answer_for_fault(one.vector, "the query is not passed on") if must else SURVIVOR
         self._asks, fault = True, difference(asked, *came[0])
         reader.say(ResponseFinal(id=came[0][0].id))
@@ -389,8 +391,9 @@ class Player:
             if writer.is_over:
                 return self._ends([replace(one, open_point="")], writer.text_of(None), writer.closed)[0]
             fault = str(deviation)
-        right = SURVIVOR if fault is None else answer_for_reading(one.vector)
-        return answer_for_fault(one.vector, fault) if fault else right
+        if fault is None or (fault and sets_reserved_bits(one.vector)):
+            return SURVIVOR
+        return answer_for_fault(one.vector, fault) if fault else answer_for_reading(one.vector)
 
     def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
         """A step of a handshake, or the end of a session; one that is wrong is played twice."""
