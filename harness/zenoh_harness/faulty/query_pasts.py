@@ -64,3 +64,18 @@ fault(
     caught_by=ASKED,
     shown_in=(ASKED,),
 )
+
+
+def _ends_only_for_the_querier(node):
+    """Send the final of the queries that have timed out, and go on with their answers."""
+    for pending in {id(each): each for link in node.links.values() for each in link.requests.values()}.values():
+        if pending.deadline is not None and node.now >= pending.deadline:
+            node.finish(pending)
+
+
+fault(
+    "answers-after-the-timeout",
+    "Sends RESPONSE_FINAL at the Timeout of a query, and forwards the answers that come later.",
+    expire_queries=_ends_only_for_the_querier,
+    caught_by="law/nothing-after-final",
+)

@@ -136,6 +136,12 @@ fault(
     caught_by=(f"{LANES}/who-has-no-lanes-hears-none", "law/qos-needs-both"),
 )
 fault(
+    "has-lanes-and-low-latency",
+    "Accepts QoS and LowLatency on one link where it has low latency at all.",
+    settle=lambda base, syn: replace(base(), qos=any(isinstance(ext, QoS) for ext in syn.exts)),
+    caught_by=("law/no-qos-with-low-latency", "establishment-sane/who-has-low-latency-settles-on-one"),
+)
+fault(
     "wraps-in-its-default-lane-only",
     "Counts its sequence numbers past the negotiated resolution in every lane but Data.",
     next_sn=lambda base, link, reliable, priority: (

@@ -168,6 +168,27 @@ def lanes_and_low_latency_are_not_combined(scene: Scene) -> None:
         us      InitSyn (QoS, LowLatency)
         target  InitAck (QoS, or LowLatency, or neither)
     """
+    settles_on_one(scene)
+
+
+@case(
+    "session-establishment/no-qos-with-low-latency",
+    profile="low-latency",
+    needs=("low-latency",),
+    control=qos_is_settled_by_both,
+)
+def who_has_low_latency_settles_on_one(scene: Scene) -> None:
+    """
+    Both are offered to a node that accepts low latency; InitAck settles on one at most.
+
+        us      InitSyn (QoS, LowLatency)
+        target  InitAck (QoS, or LowLatency, or neither)
+    """
+    settles_on_one(scene)
+
+
+def settles_on_one(scene: Scene) -> None:
+    """Offer QoS and LowLatency; deviate where InitAck has both."""
     us = scene.dialogue()
 
     ack = us.ask(us.init_syn(exts=sane.offers("QoS", "LowLatency")), expect=InitAck, step="stage init")

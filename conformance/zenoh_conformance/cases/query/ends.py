@@ -135,13 +135,14 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
 def a_query_ends_at_its_timeout(scene: Scene) -> None:
     """
     A query ends, although its Timeout has run out before its source has sent the final. The pages bind the querier alone, which waits
-    no longer: a router may end the query at its Timeout, and an error may tell so; or at the final, however late that is.
+    no longer: a router may end the query at its Timeout, and an error may tell so; or at the final, however late that is. An answer that
+    comes too late is not forwarded after the final, which `law/nothing-after-final` judges.
 
         querier    REQUEST (Timeout: an eighth of our patience)
         target     to the queryable: REQUEST
         queryable  nothing until the Timeout has run out
         target     to the querier: RESPONSE_FINAL, or nothing yet
-        queryable  RESPONSE_FINAL
+        queryable  RESPONSE, RESPONSE_FINAL
         target     to the querier: RESPONSE_FINAL, if it has not sent it
     """
     querier, queryable = asked_of(scene)
@@ -149,9 +150,11 @@ def a_query_ends_at_its_timeout(scene: Scene) -> None:
     queryable.takes(asked)
 
     ended = querier.us.wait_until(lambda: querier.finals(asked) > 0, scene.unit / 2)
-    queryable.finishes(asked)
+    answers(queryable, asked, b"late")
+    queryable.settles("after a late Response")
 
     querier.expect_final(asked, step="its timeout is over")
+    querier.settles("after a late Response")
     scene.follows("timeout-told-as-error" if ended else None)
 
 
