@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.messages import Close, Frame, Init, Open, sane
-from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.messages import Close, Frame, Init, Open, UQueryable, USubscriber, UToken, sane
+from zenoh_conformance.reading.connection import Seen, priority_of
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import reason_code
 from zenoh_harness.reference import (
@@ -194,6 +194,28 @@ row(
 )
 
 
+row(
+    "refuses-what-comes-between-fragments",
+    "Ends a session in which a FRAME comes between the fragments of its reliable channel.",
+    permitted="fragmentation#sequence: no other FRAME comes between",
+    on_session=before(
+        lambda link, message: (
+            refuse(INVALID, "between fragments")
+            if isinstance(message, Frame) and message.reliable and (True, priority_of(message)) in link.partial
+            else None
+        )
+    ),
+)
+row(
+    "takes-no-undeclaration-without-its-key",
+    "Ignores the undeclaration of a subscriber, queryable or token that does not name the key.",
+    permitted="declarations#undeclare-subscriber: the extension WireExpr is there",
+    on_declare=lambda base, link, declare: (
+        None
+        if isinstance(declare.body, USubscriber | UQueryable | UToken) and not declare.body.exts and link.inside is None
+        else base()
+    ),
+)
 row(
     "refuses-empty-batches",
     "Ends a session in which a length prefix is zero.",

@@ -11,6 +11,7 @@ from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT, Deviation
 from zenoh_conformance.messages import Auth, Close, Fragment, KeepAlive, Push, Put, sane
 from zenoh_conformance.messages import Auth as OpenAuth
 from zenoh_conformance.primitives import WhatAmI
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Scene
@@ -161,6 +162,10 @@ def an_expired_session_is_told_so(scene: Scene) -> None:
     us.require(told, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="after the lease")
 
 
+TIMES = 8
+"""How often something is said in place of KEEP_ALIVE."""
+
+
 @case("session-establishment/any-message-renews-lease", control=a_sane_handshake_is_accepted, timed=True,
       parameters=grid(what=("keep-alive", "frame", "fragments", "best-effort")))  # fmt: skip
 def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
@@ -168,18 +173,20 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
     We state a short lease and say something in each fifth of it: the session lives on.
 
         us      OpenSyn (lease 1.5 s) .. OpenAck
-        us      KEEP_ALIVE or FRAME, now and again for 2.4 s
+        us      KEEP_ALIVE, FRAME, or the FRAGMENTs of one message, now and again for 2.4 s
         target  lives
     """
     us = opened(scene.dialogue(), lease_in_seconds=False, lease=1500)
+    nobodys = Push(key=plain(f"zconform/nobody/{us.zid.hex()}"), body=Put(payload=sane.payload(TIMES * TIMES)))
+    data = encode(nobodys)
 
-    for _ in range(8):
-        if what == "frame":
-            us.publish(f"zconform/nobody/{us.zid.hex()}", b"x")
-        elif what == "fragments":
-            us.send(Fragment(reliable=True, more=True, sn=us.next_sn(), exts=NO_EXTS, payload=b"x"))
-        elif what == "best-effort":
-            us.say(Push(key=plain(f"zconform/nobody/{us.zid.hex()}"), body=Put(payload=b"x")), reliable=False)
+    for at in range(TIMES):
+        if what == "fragments":
+            rest, more = data[at * TIMES :], at < TIMES - 1
+            piece = rest[:TIMES] if more else rest
+            us.send(Fragment(reliable=True, more=more, sn=us.next_sn(), exts=NO_EXTS, payload=piece))
+        elif what in ("frame", "best-effort"):
+            us.say(nobodys, reliable=what == "frame")
         else:
             us.send(KeepAlive())
         for _ in us.stream(min(0.3, us.lease / 5)):

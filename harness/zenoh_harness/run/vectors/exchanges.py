@@ -35,6 +35,7 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.names import Names, plain
+from zenoh_conformance.reading.names import undeclared_key as with_key
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import vle
 from zenoh_harness.run.vectors.effects import difference
@@ -173,7 +174,7 @@ def subscriber(of: Exchange, one: VectorInSession, body: DSubscriber, says: Says
     key = concrete(whole(body.key))
     if fault := of.reaches(key, of.near, of.far):
         return fault
-    of.near.us.declare(USubscriber(id=body.id))
+    of.near.us.declare(USubscriber(id=body.id, exts=with_key(body.key)))
     of.near.us.fence()
     return "" if of.subscriber_ends(key) else f"a publication comes after the id {body.id} is undeclared"
 
@@ -197,7 +198,7 @@ def queryable(of: Exchange, one: VectorInSession, body: DQueryable, says: Says) 
     key = concrete(whole(body.key))
     if not of.takes_query(key):
         return f"a query for {key!r} does not come to the queryable"
-    of.near.us.declare(UQueryable(id=body.id))
+    of.near.us.declare(UQueryable(id=body.id, exts=with_key(body.key)))
     of.near.us.fence()
     return ""
 
@@ -209,7 +210,7 @@ def token(of: Exchange, one: VectorInSession, body: DToken, says: Says) -> str:
     told = of.far.awaits(Declare, lambda declare, about: isinstance(declare.body, DToken) and about == key)
     if told is None:
         return f"the token {key!r} is not told"
-    of.near.us.declare(UToken(id=body.id))
+    of.near.us.declare(UToken(id=body.id, exts=with_key(body.key)))
     return _token_ends(of, told[0].body)
 
 
@@ -286,7 +287,7 @@ def interest(of: Exchange, one: VectorInSession, asked: Interest, says: Says) ->
     told = fault or of.near.awaits(Declare, lambda told, _: isinstance(told.body, DToken))
     if asked.mode != InterestMode.CURRENT:
         of.near.us.say(Interest(id=asked.id, mode=InterestMode.FINAL))
-    of.far.us.declare(UToken(id=entity))
+    of.far.us.declare(UToken(id=entity, exts=with_key(plain(key))))
     of.settle()
     return fault or ("" if told else f"the token {key!r} is not told")
 
@@ -316,7 +317,7 @@ def _tells_token(of: Exchange, *, late: bool = False) -> bool:
     of.far.us.declare(DToken(id=number, key=plain(key)))
     of.settle()
     told = of.near.awaits(Declare, is_it) is not None if late else any(is_it(*one) for one in of.near.all(Declare))
-    of.far.us.declare(UToken(id=number))
+    of.far.us.declare(UToken(id=number, exts=with_key(plain(key))))
     of.settle()
     return told
 
@@ -354,7 +355,7 @@ def ask_through(of: Exchange, key: str) -> tuple[int, Request | None]:
     number = of.far.us.new_id()
     of.far.us.say(Request(id=number, key=plain(key), body=Query(parameters=mark)))
     came = of.near.awaits(Request, lambda request, _: request.body.parameters == mark)
-    of.near.us.declare(UQueryable(id=entity))
+    of.near.us.declare(UQueryable(id=entity, exts=with_key(plain(key))))
     return number, came[0] if came else None
 
 
