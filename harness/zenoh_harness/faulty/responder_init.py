@@ -39,6 +39,16 @@ fault(
     ),
 )
 fault(
+    "believes-an-old-version-with-a-patch",
+    "Accepts version 8 of who offers Patch.",
+    check_init=lambda base, syn: (
+        base(syn=replace(syn, version=sane.VERSION))
+        if syn.version == sane.VERSION - 1 and any(isinstance(ext, Patch) for ext in syn.exts)
+        else base()
+    ),
+    caught_by="establishment-init/an-unknown-version-is-unsupported",
+)
+fault(
     "calls-a-version-invalid",
     "Refuses an unknown version with the wrong reason.",
     check_init=lambda node, base, syn: refuse(INVALID) if not node.accepts_version(syn.version) else base(),
@@ -67,6 +77,14 @@ fault(
     accepts_version=lambda version: version >= sane.VERSION,
     caught_by="establishment-init/an-unknown-version-is-unsupported",
     also={"establishment-init/an-unknown-version-is-closed": "it does not refuse the version"},
+)
+fault(
+    "talks-to-itself-as-a-peer",
+    "Accepts its own ZenohID of a peer.",
+    check_init=lambda node, base, syn: (
+        None if syn.whatami == sane.PEER and syn.zid.raw == node.config.zid else base()
+    ),
+    caught_by="establishment-init/its-own-zid-is-refused",
 )
 fault(
     "talks-to-itself",

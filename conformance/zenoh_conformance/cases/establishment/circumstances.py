@@ -17,6 +17,7 @@ from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
 from zenoh_conformance.judging.variation import Dimension, Variation
 from zenoh_conformance.messages import Close, Init, sane
 from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.kinds import OpenAck, reason_code
 from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.wire import Enc, Exts, Unknown
@@ -36,6 +37,7 @@ OFFERED: Final = Dimension.of(
     "offered", "with {} in InitSyn", "QoS", "no extension", "QoS and Patch", "Patch and QoS", "an unknown extension first",
     "an unknown extension of 128 bytes",
 )  # fmt: skip
+ROLE: Final = Dimension("role", "as a {}", ((4, ("client", "peer", "router")),))
 CONFIRMED: Final = Dimension.of(
     "confirmed",
     "with {} in OpenSyn",
@@ -104,6 +106,11 @@ CHAINS: Final[Mapping[str, Callable[[], tuple[Any, ...]]]] = {
     "an unknown extension": lambda: (unknown(None),),
     "an unknown extension of 128 bytes": lambda: (unknown(128),),
 }
+
+
+def proposed(v: Variation) -> dict[str, Any]:
+    """The role and the extensions of our InitSyn."""
+    return {"whatami": WhatAmI[str(v[ROLE]).upper()], "exts": Exts(CHAINS[str(v[OFFERED])]())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.judging.variation import Variation
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.talking import Scene
 from zenoh_conformance.talking.refusal import allowed_as_written
 
+from .circumstances import OFFERED, ROLE, proposed
 from .sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 
 WRONG_VERSIONS = (0, 1, 2, 4, 7, 8, 10, 11, 0x0D, 0x19, 0x29, 127, 128, 0x89, 255)
@@ -20,18 +22,19 @@ ALSO_SHORT = (8, 10)
     "session-establishment/unknown-version-is-unsupported",
     control=a_sane_proposal_is_answered,
     parameters=grid(version=WRONG_VERSIONS),
+    varies=(OFFERED, ROLE),
     breaks=("law/init-version-current", "law/version-is-proposed-by-initiator"),
 )
-def an_unknown_version_is_unsupported(scene: Scene, *, version: int) -> None:
+def an_unknown_version_is_unsupported(scene: Scene, v: Variation, *, version: int) -> None:
     """
-    A version that is not 0x09 is refused, and the refusal says why.
+    A version that is not 0x09 is refused, and the refusal says why, whatever our role and our extensions.
 
         us      InitSyn (another version)
         target  Close (UNSUPPORTED), never InitAck
     """
     us = scene.dialogue()
 
-    us.send(us.init_syn(version=version))
+    us.send(us.init_syn(version=version, **proposed(v)))
 
     us.expect_refusal("init", reason=reason_code("UNSUPPORTED"), by_close=True, never=InitAck)
 
@@ -81,10 +84,10 @@ def a_role_that_does_not_exist_is_refused(scene: Scene) -> None:
     us.expect_refusal("init", never=InitAck)
 
 
-@case("close/own-zid-is-connection-to-self", control=a_sane_proposal_is_answered)
-def its_own_zid_is_refused(scene: Scene) -> None:
+@case("close/own-zid-is-connection-to-self", control=a_sane_proposal_is_answered, varies=(OFFERED, ROLE))
+def its_own_zid_is_refused(scene: Scene, v: Variation) -> None:
     """
-    A peer that presents the target's own ZenohID is the target itself.
+    A node that presents the target's own ZenohID is the target itself, whatever its role and its extensions.
 
         us      InitSyn                  (to learn the target's ZID)
         target  InitAck (ZID)
@@ -92,11 +95,11 @@ def its_own_zid_is_refused(scene: Scene) -> None:
         target  Close (CONNECTION_TO_SELF) now, or in place of OpenAck
     """
     us = scene.dialogue()
-    ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+    ack = us.ask(us.init_syn(**proposed(v)), expect=InitAck, step="not reached: init")
     us.hang_up()
     other = scene.dialogue("other", zid=ack.zid.raw)
 
-    other.send(other.init_syn())
+    other.send(other.init_syn(**proposed(v)))
 
     seen = other.next()
     if seen is not None and InitAck.matches(seen.message):
