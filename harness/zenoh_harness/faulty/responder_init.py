@@ -81,9 +81,7 @@ fault(
 fault(
     "talks-to-itself-as-a-peer",
     "Accepts its own ZenohID of a peer.",
-    check_init=lambda node, base, syn: (
-        None if syn.whatami == sane.PEER and syn.zid.raw == node.config.zid else base()
-    ),
+    check_init=lambda node, base, syn: None if syn.whatami == sane.PEER and syn.zid.raw == node.config.zid else base(),
     caught_by="establishment-init/its-own-zid-is-refused",
 )
 fault(

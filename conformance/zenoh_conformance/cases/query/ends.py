@@ -135,8 +135,8 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
 def a_query_ends_at_its_timeout(scene: Scene) -> None:
     """
     A query ends, although its Timeout has run out before its source has sent the final. The pages bind the querier alone, which waits
-    no longer: a router may end the query at its Timeout, and an error may tell so; or at the final, however late that is. An answer that
-    comes too late is not forwarded after the final, which `law/nothing-after-final` judges.
+    no longer: a router may end the query at its Timeout, and an error may tell so; or at the final, however late that is. An answer
+    that comes later is not forwarded after the final, which `law/nothing-after-final` judges.
 
         querier    REQUEST (Timeout: an eighth of our patience)
         target     to the queryable: REQUEST
