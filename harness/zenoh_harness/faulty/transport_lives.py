@@ -78,15 +78,17 @@ for _name, _mode in MODES.items():
 
 
 def _marks(kind: type[Any]) -> Callable[..., None]:
-    """A `route` that remembers the sessions which sent a message of a kind."""
+    """A `route` or `on_session` that remembers the sessions which sent a message of a kind."""
     return before(lambda node, link, message: node.marked.add(link.session) if isinstance(message, kind) else None)
 
 
-for _name, _kind in (("declared", Declare), ("asked", Request)):
+for _name, _hook, _kind in (
+    ("declared", "route", Declare), ("asked", "route", Request), ("published", "route", Push), ("kept-alive", "on_session", KeepAlive),
+):  # fmt: skip
     fault(
         f"never-lets-a-session-expire-that-has-{_name}",
         f"Ends no session by its lease that has {_name} something.",
-        route=_marks(_kind),
+        **{_hook: _marks(_kind)},
         lease_of=lambda node, base, link: NEVER if link.session in node.marked else base(),
         state={"marked": set},
         caught_by="session-modes/a-session-expires-whatever-it-did",

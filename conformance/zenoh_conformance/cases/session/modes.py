@@ -23,6 +23,8 @@ WORK: dict[str, Callable[[Dialogue], None]] = {
     "declared": lambda us: us.declare(DToken(id=us.new_id(), key=plain(f"zconform/token/{us.zid.hex()}"))),
     "asked": lambda us: us.say(Request(id=us.new_id(), key=plain(f"zconform/nobody/{us.zid.hex()}"), body=Query())),
     "half-a-message": lambda us: us.send(half_a_message(us)),
+    "published": lambda us: us.publish(f"zconform/nobody/{us.zid.hex()}", b"x"),
+    "kept-alive": lambda us: us.send(KeepAlive()),
 }
 """What a session has done before it falls silent."""
 
@@ -41,10 +43,11 @@ def half_a_message(us: Dialogue) -> Fragment:
 )
 def a_session_expires_whatever_it_did(scene: Scene, *, did: str) -> None:
     """
-    A session declares, asks, or begins a message in fragments, and then says nothing more: it ends when its lease is over.
+    A session declares, asks, publishes, is kept alive, or begins a message in fragments, and then says nothing more: it ends when its
+    lease is over.
 
         us      OpenSyn (lease 1 s) .. OpenAck
-        us      DECLARE, REQUEST or the first FRAGMENT of a message; nothing more
+        us      DECLARE, REQUEST, PUSH, KEEP_ALIVE or the first FRAGMENT of a message; nothing more
         target  Close or the link's end, when the lease is over
     """
     us = opened(scene.dialogue(), lease_in_seconds=False, lease=LEASE_MS)
