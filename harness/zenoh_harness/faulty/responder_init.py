@@ -40,7 +40,7 @@ fault(
 )
 fault(
     "believes-an-old-version-with-a-patch",
-    "Accepts version 8 of who offers Patch.",
+    "Accepts version 8 together with Patch.",
     check_init=lambda base, syn: (
         base(syn=replace(syn, version=sane.VERSION))
         if syn.version == sane.VERSION - 1 and any(isinstance(ext, Patch) for ext in syn.exts)

@@ -82,13 +82,12 @@ def _marks(kind: type[Any]) -> Callable[..., None]:
     return before(lambda node, link, message: node.marked.add(link.session) if isinstance(message, kind) else None)
 
 
-for _name, _hook, _kind in (
-    ("declared", "route", Declare), ("asked", "route", Request), ("published", "route", Push), ("kept-alive", "on_session", KeepAlive),
-):  # fmt: skip
+_DONE = (("declared", Declare), ("asked", Request), ("published", Push), ("kept-alive", KeepAlive))
+for _name, _kind in _DONE:
     fault(
         f"never-lets-a-session-expire-that-has-{_name}",
         f"Ends no session by its lease that has {_name} something.",
-        **{_hook: _marks(_kind)},
+        **{"on_session" if _kind is KeepAlive else "route": _marks(_kind)},
         lease_of=lambda node, base, link: NEVER if link.session in node.marked else base(),
         state={"marked": set},
         caught_by="session-modes/a-session-expires-whatever-it-did",

@@ -108,7 +108,7 @@ CHAINS: Final[Mapping[str, Callable[[], tuple[Any, ...]]]] = {
 }
 
 
-def proposed(v: Variation) -> dict[str, Any]:
+def role_and_offers(v: Variation) -> dict[str, Any]:
     """The role and the extensions of our InitSyn."""
     return {"whatami": WhatAmI[str(v[ROLE]).upper()], "exts": Exts(CHAINS[str(v[OFFERED])]())}
 

@@ -10,7 +10,7 @@ from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.talking import Scene
 from zenoh_conformance.talking.refusal import allowed_as_written
 
-from .circumstances import OFFERED, ROLE, proposed
+from .circumstances import OFFERED, ROLE, role_and_offers
 from .sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 
 WRONG_VERSIONS = (0, 1, 2, 4, 7, 8, 10, 11, 0x0D, 0x19, 0x29, 127, 128, 0x89, 255)
@@ -34,7 +34,7 @@ def an_unknown_version_is_unsupported(scene: Scene, v: Variation, *, version: in
     """
     us = scene.dialogue()
 
-    us.send(us.init_syn(version=version, **proposed(v)))
+    us.send(us.init_syn(version=version, **role_and_offers(v)))
 
     us.expect_refusal("init", reason=reason_code("UNSUPPORTED"), by_close=True, never=InitAck)
 
@@ -95,11 +95,11 @@ def its_own_zid_is_refused(scene: Scene, v: Variation) -> None:
         target  Close (CONNECTION_TO_SELF) now, or in place of OpenAck
     """
     us = scene.dialogue()
-    ack = us.ask(us.init_syn(**proposed(v)), expect=InitAck, step="not reached: init")
+    ack = us.ask(us.init_syn(**role_and_offers(v)), expect=InitAck, step="not reached: init")
     us.hang_up()
     other = scene.dialogue("other", zid=ack.zid.raw)
 
-    other.send(other.init_syn(**proposed(v)))
+    other.send(other.init_syn(**role_and_offers(v)))
 
     seen = other.next()
     if seen is not None and InitAck.matches(seen.message):
