@@ -99,6 +99,14 @@ fault(
     also={"routing-numbers/*-of-the-receiver": "the same in declarations"},
 )
 fault(
+    "keeps-a-number-by-which-something-is-declared",
+    "Does not release an expression id by which a subscriber was declared.",
+    on_alias_gone=lambda base, link, body: (
+        None if link.keys.get(body.expr_id) in {held.key for held in link.subscribers.values()} else base()
+    ),
+    caught_by=f"{DELIVERY}/a-released-number-may-stand-for-another-key",
+)
+fault(
     "reads-every-number-as-its-own",
     "Reads every expression id as one of its own.",
     spelt=lambda base, key: base(key=replace(key, mapping=False)),

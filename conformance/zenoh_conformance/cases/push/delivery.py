@@ -425,13 +425,16 @@ def two_sessions_may_use_the_same_number(scene: Scene) -> None:
 @case("declarations/released-expr-id-reusable", needs=ROUTES, control=a_number_of_the_sender_names_the_key)
 def a_released_number_may_stand_for_another_key(scene: Scene) -> None:
     """
-    A number that was released is given to another key, and stands for it alone and before a suffix.
+    A number that was released is given to another key, and stands for it alone and before a suffix; what was declared by it stays.
 
-        publisher  DECLARE (5 is k/a), DECLARE (5 is released), DECLARE (5 is k/b), PUSH (5), PUSH (5 and /c)
+        publisher  DECLARE (5 is k/a), DECLARE (subscriber of 5, queryable of 5, token of 5), DECLARE (5 is released)
+        publisher  DECLARE (5 is k/b), PUSH (5), PUSH (5 and /c)
         target     to the subscriber: PUSH of k/b, PUSH of k/b/c
     """
     publisher, subscriber = heard_of(scene)
-    publisher.names_key("k/a", 5)
+    number = publisher.names_key("k/a", 5)
+    for declares in (publisher.declares_subscriber, publisher.declares_queryable, publisher.declares_token):
+        declares(number)
     publisher.releases_key(5)
 
     publisher.puts(publisher.names_key("k/b", 5), b"1")
