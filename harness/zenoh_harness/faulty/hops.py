@@ -19,6 +19,7 @@ from zenoh_conformance.cases.routing.circumstances import (
     FULL,
     LANE,
     LIMITED,
+    LIMITS,
     MEANWHILE,
     ODD,
     ODD_AS,
@@ -179,7 +180,7 @@ SHOWS: Final[Mapping[str, Callable[[Hop, Any], bool]]] = {
     ODD.name: lambda hop, value: is_odd(hop.message, value),
     ODD_AS.name: lambda hop, value: is_odd_as(hop.message, value),
     TARGETED.name: lambda hop, value: is_targeted(hop, value),
-    LIMITED.name: lambda hop, value: any(f"a {type(ext).__name__}" == value for ext in hop.message.exts),
+    LIMITED.name: lambda hop, value: set(LIMITS[value]) <= set(hop.message.exts),
     FOLLOWED.name: lambda hop, value: hop.node.memory[hop.source.session].repeats,
 }
 """Dimension to whether a message is in the circumstance of a value."""

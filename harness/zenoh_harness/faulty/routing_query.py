@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
+from math import inf
 from typing import Any
 
 from zenoh_conformance.messages import Err, QueryTarget, Target
@@ -85,6 +86,16 @@ fault(
     "forgets-queries-at-their-timeout",
     "Forgets a query at its Timeout, without RESPONSE_FINAL.",
     expire_queries=forget_at_the_timeout,
+    caught_by=f"{ENDS}/a-query-ends-at-its-timeout",
+)
+fault(
+    "ends-no-answered-query-after-its-timeout",
+    "Sends no RESPONSE_FINAL for a query that has an answer and whose Timeout has run out.",
+    state={"answered": set},
+    answer=before(lambda node, pending: node.answered.add(id(pending))),
+    finish=lambda node, base, pending: (
+        None if id(pending) in node.answered and node.now >= (pending.deadline or inf) else base()
+    ),
     caught_by=f"{ENDS}/a-query-ends-at-its-timeout",
 )
 fault(

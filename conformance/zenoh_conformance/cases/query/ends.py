@@ -138,22 +138,26 @@ def a_query_ends_at_its_timeout(scene: Scene) -> None:
     no longer: a router may end the query at its Timeout, and an error may tell so; or at the final, however late that is. An answer
     that comes later is not forwarded after the final, which `law/nothing-after-final` judges.
 
-        querier    REQUEST (Timeout: an eighth of our patience)
+        querier    REQUEST (Timeout: an eighth of our patience), twice
         target     to the queryable: REQUEST
-        queryable  nothing until the Timeout has run out
+        queryable  RESPONSE to the second one, and nothing more until the Timeout has run out
         target     to the querier: RESPONSE_FINAL, or nothing yet
         queryable  RESPONSE, RESPONSE_FINAL
         target     to the querier: RESPONSE_FINAL, if it has not sent it
     """
     querier, queryable = asked_of(scene)
-    asked = querier.asks("k", timeout_ms=int(scene.unit * 125))
-    queryable.takes(asked)
+    both = [querier.asks("k", parameters=name, timeout_ms=int(scene.unit * 125)) for name in ("silent", "answered")]
+    for asked in both:
+        queryable.takes(asked)
+    queryable.replies(both[1], b"early")
 
-    ended = querier.us.wait_until(lambda: querier.finals(asked) > 0, scene.unit / 2)
-    answers(queryable, asked, b"late")
+    ended = querier.us.wait_until(lambda: all(map(querier.finals, both)), scene.unit / 2)
+    for asked in both:
+        answers(queryable, asked, b"late")
     queryable.settles("after a late Response")
 
-    querier.expect_final(asked, step="its timeout is over")
+    for asked in both:
+        querier.expect_final(asked, step="its timeout is over")
     querier.settles("after a late Response")
     scene.follows("timeout-told-as-error" if ended else None)
 

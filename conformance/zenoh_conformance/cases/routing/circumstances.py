@@ -84,7 +84,9 @@ ODD_AS: Final = Dimension("odd_as", "with unknown extensions of type {}", ((4, (
 """Optional extensions that no page names, on what our sessions say (primitives#extensions: it is skipped)."""
 TARGETED: Final = Dimension("targeted", "for {}", ((5, ("All", "AllComplete", "AllComplete, at a distance of 3")),))
 """The target of a query, and what each queryable says of itself."""
-LIMITED: Final = Dimension("limited", "with {}", ((5, ("no limit", "a Timeout", "a Budget")),))
+LIMITED: Final = Dimension(
+    "limited", "with {}", ((5, ("no limit", "a Timeout", "a Budget")), (7, ("a Timeout and a Budget",)))
+)
 DONE: Final = Dimension("done", "where the last queryable {}", ((5, ("sends its final", "leaves")),))
 
 ROUTING: Final = (
@@ -116,6 +118,7 @@ LIMITS: Final[Mapping[str, tuple[Timeout | Budget, ...]]] = {
     "no limit": (),
     "a Timeout": (Timeout(value=60_000),),
     "a Budget": (Budget(value=100),),
+    "a Timeout and a Budget": (Timeout(value=60_000), Budget(value=100)),
 }
 """What a query has for a limit, which is not reached."""
 FULL: Final = 65_000
