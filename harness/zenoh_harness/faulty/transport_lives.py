@@ -77,9 +77,10 @@ for _name, _mode in MODES.items():
     )
 
 
-def _marks(kind: type[Any]) -> Callable[..., None]:
-    """A `route` or `on_session` that remembers the sessions which sent a message of a kind."""
-    return before(lambda node, link, message: node.marked.add(link.session) if isinstance(message, kind) else None)
+def _marks(kind: type[Any]) -> dict[str, Any]:
+    """The hook that remembers the sessions which sent a message of a kind."""
+    mark = before(lambda node, link, message: node.marked.add(link.session) if isinstance(message, kind) else None)
+    return {"on_session" if kind is KeepAlive else "route": mark}
 
 
 _DONE = (("declared", Declare), ("asked", Request), ("published", Push), ("kept-alive", KeepAlive))
@@ -87,7 +88,7 @@ for _name, _kind in _DONE:
     fault(
         f"never-lets-a-session-expire-that-has-{_name}",
         f"Ends no session by its lease that has {_name} something.",
-        **{"on_session" if _kind is KeepAlive else "route": _marks(_kind)},
+        **_marks(_kind),
         lease_of=lambda node, base, link: NEVER if link.session in node.marked else base(),
         state={"marked": set},
         caught_by="session-modes/a-session-expires-whatever-it-did",
