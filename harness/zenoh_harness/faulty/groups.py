@@ -286,3 +286,9 @@ for _word, _message in HANDSHAKE.items():
         caught_by="law/multicast-has-no-handshake",
         also={f"law/{_word}-unicast-only": "the same message"},
     )
+fault(
+    "answers-odd-scouts-that-name-themselves",
+    "Answers a SCOUT with a ZenohID whatever its version.",
+    answers_scout=lambda base, scout: base(scout=replace(scout, version=9) if scout.zid is not None else scout),
+    caught_by=VERSION,
+)

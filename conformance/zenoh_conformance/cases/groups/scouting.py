@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.messages import Hello, Scout
+from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.talking import Dialogue, Scene
 
 AREA = "scouting"
@@ -57,14 +58,15 @@ def a_scout_for_its_role_is_answered_by_unicast(scene: Scene, *, others: int) ->
 )
 def a_scout_of_an_unknown_version_is_not_answered(scene: Scene, *, version: int) -> None:
     """
-    A SCOUT of a version that does not exist is not answered.
+    A SCOUT of a version that does not exist is not answered, with the ZenohID of its sender or without.
 
-        odd     SCOUT (version, every role)
+        odd     SCOUT (version, every role), SCOUT (the same, ZID)
         us      SCOUT (version 9)
         target  to us: HELLO; to the odd one: nothing
     """
     odd, us = asker(scene, "odd"), asker(scene)
-    odd.send(Scout(version=version, what=EVERYBODY))
+    for zid in (None, ZenohID(odd.zid)):
+        odd.send(Scout(version=version, what=EVERYBODY, zid=zid))
     require_no_hello(us, odd, "a SCOUT of an unknown version", "silence", "Hello")
 
 
