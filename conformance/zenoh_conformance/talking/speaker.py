@@ -211,14 +211,14 @@ class Speaker(SessionTerms):
             self.wire.reset()
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether there is something to CLOSE: a handshake, or a link of datagrams that was opened to us."""
         opened = self.wire.framing is Framing.DATAGRAM and self.wire.side is Side.RESPONDER
         return opened or self.mine is not None or self.theirs is not None
 
     def leave(self, reason: int = 0) -> None:
         """CLOSE what was begun, and shut the link, in order."""
-        if self.begun and not self.left:
+        if self.has_begun and not self.left:
             self.send(sane.close(reason))
         self.wire.shut()
 

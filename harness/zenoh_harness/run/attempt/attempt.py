@@ -133,7 +133,7 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
         wrote = program.lines_since(written) if program and not outcome.held else ()
         outcome = unless_suspended(replace(outcome, watch=watch, wrote=wrote))
     if outcome.went is not Went.BROKE and outcome.conversation.may_lose and lost_datagrams() > dropped:
-        outcome = _disturbed(outcome, LOST_ON_THE_WAY)
+        outcome = _says_nothing(outcome, LOST_ON_THE_WAY)
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
     return replace(outcome, before=conditions.found)
@@ -144,7 +144,7 @@ def unless_suspended(outcome: AttemptOutcome) -> AttemptOutcome:
     watch = outcome.watch
     if watch is None or not (watch.has_changed if outcome.held else watch.was_suspended or watch.recovers):
         return outcome
-    return _disturbed(outcome, SUSPENDED)
+    return _says_nothing(outcome, SUSPENDED)
 
 
 def in_calm(history: Sequence[AttemptOutcome]) -> list[AttemptOutcome]:
@@ -156,11 +156,11 @@ def in_calm(history: Sequence[AttemptOutcome]) -> list[AttemptOutcome]:
     calm = list(history[:1])
     for earlier, outcome, later in zip(history, history[1:], following[1:], strict=False):
         aftermath = earlier.went is Went.SUSPENDED and not outcome.held and (later is None or later.held)
-        calm.append(_disturbed(outcome, earlier.cause) if aftermath else outcome)
+        calm.append(_says_nothing(outcome, earlier.cause) if aftermath else outcome)
     return calm
 
 
-def _disturbed(outcome: AttemptOutcome, cause: str) -> AttemptOutcome:
+def _says_nothing(outcome: AttemptOutcome, cause: str) -> AttemptOutcome:
     """The outcome of an attempt in which the target could not answer, or was not heard: no law counts, and no failure."""
     if outcome.held:
         return replace(outcome, laws=())

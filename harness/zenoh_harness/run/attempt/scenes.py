@@ -383,7 +383,7 @@ class Stage:
 
 def close_begun(us: Dialogue) -> None:
     """Send CLOSE on a link of datagrams, where the target sees no other end of a session or of a handshake."""
-    if us.begun and not us.is_over and not us.left:
+    if us.has_begun and not us.is_over and not us.left:
         with suppress(Overtime):
             us.send(sane.close())
 
