@@ -142,6 +142,13 @@ def test_what_was_dropped_or_comes_in_another_order_is_right():
     assert findings(*two, went(push(payload=b"2")), went(push(payload=b"1"))) == []
 
 
+def test_what_may_come_from_a_broken_batch_is_not_charged_to_what_was_dropped():
+    whole = encode(Frame(sn=2, messages=(push(payload=b"2"),)))
+    broken = Event(0.0, "near", Side.INITIATOR, Happened.BYTES, frame_batch(whole + b"\x7d\x00\x03"))
+
+    assert findings(came(push(payload=b"1")), broken, went(push(payload=b"2"))) == []
+
+
 def test_more_than_is_remembered_is_not_judged():
     many = [came(push(payload=b"%d" % number)) for number in range(MOST + 1)]
 

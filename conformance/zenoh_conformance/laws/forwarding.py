@@ -88,9 +88,10 @@ class Forwarding(Law):
                 self.nodes[self.inits[seen.connection][seen.sender].zid.raw].declared[kind].add(key)
 
     def on_undecodable(self, seen: Seen, refusal: Any) -> None:
-        """It may have declared anything."""
+        """It may have declared, and published, anything."""
         pair = self.inits.get(seen.connection, {})
         if seen.sender in pair and len(pair) == len(SIDES):
+            self.nodes[pair[seen.sender.other].zid.raw].is_unsure = True
             for declared in self.nodes[pair[seen.sender].zid.raw].declared.values():
                 declared.anything = True
 
@@ -175,7 +176,7 @@ class Forwarding(Law):
             first.taken.add(hop.receiver)
             self.judge(hop.seen, first, copy, ())
             return [first, *others]
-        is_only_way = origins is not None and not origins.forgot and self._is_ours(hop)
+        is_only_way = origins is not None and not origins.forgot and not node.is_unsure and self._is_ours(hop)
         if origins is not None and not is_only_way and not origins.may_hold(copy):
             return ()  # what agrees least would not be taken for its origin, whichever it is
         candidates = origins.open_to(hop.receiver) if origins is not None else []
@@ -195,7 +196,7 @@ class Forwarding(Law):
     def _judge_astray(self, hop: Hop, place: Place, copy: Origin) -> None:
         """Judge a publication under a key of a scene that nobody published to: one under another key may be its origin."""
         node = self.nodes[hop.sender]
-        if place[0] != "push" or place in node.places or not self._is_ours(hop):
+        if place[0] != "push" or place in node.places or node.is_unsure or not self._is_ours(hop):
             return
         alike = [
             origin

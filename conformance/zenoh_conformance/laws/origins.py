@@ -181,6 +181,8 @@ class Node:
     places: OrderedDict[Place, Origins] = field(default_factory=OrderedDict)
     held: int = 0
     """Bytes of the origins in all places."""
+    is_unsure: bool = False
+    """Whether it received what cannot be read: what it forwards may come from there."""
     asked: OrderedDict[tuple[bytes, int], tuple[tuple[bytes, int], ...]] = field(default_factory=OrderedDict)
     """(Queryable, its request id) to (querier, its request id): one, or several whose queries are alike."""
     declared: dict[type[Any], Declared] = field(default_factory=lambda: {kind: Declared() for kind in SENTENCES})
