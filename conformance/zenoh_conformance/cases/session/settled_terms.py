@@ -7,7 +7,7 @@ from itertools import pairwise as pairs
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid, pairwise
-from zenoh_conformance.cases.establishing import calm, until_open_syn
+from zenoh_conformance.cases.establishing import calm, until_open_syn, works_in_the_end
 from zenoh_conformance.cases.establishment.sane import a_session_does_work
 from zenoh_conformance.cases.initiator.open_ack import a_sane_handshake_makes_a_session
 from zenoh_conformance.judging.finding import NOT_REACHED, STATED_ROLE
@@ -74,13 +74,14 @@ def its_numbers_wrap_where_it_was_settled(scene: Scene, *, fsn: int) -> None:
         us      FRAME (REQUEST), 140 times
         target  FRAME (RESPONSE_FINAL), each with the number after the one before, none above 0x7f
     """
-    us = scene.dialogue()
-    syn: Init = us.expect(InitSyn, step=f"{NOT_REACHED}: init")
-    rid = (sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution) & 12
-    us.ask(us.init_ack(syn, resolution=rid | fsn), expect=OpenSyn, step=f"{NOT_REACHED}: open")
-    us.send(us.open_ack())
 
-    goes_round(us)
+    def lead(us: Dialogue) -> None:
+        syn: Init = us.expect(InitSyn, step=f"{NOT_REACHED}: init")
+        rid = (sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution) & 12
+        us.ask(us.init_ack(syn, resolution=rid | fsn), expect=OpenSyn, step=f"{NOT_REACHED}: open")
+        us.send(us.open_ack())
+
+    goes_round(works_in_the_end(scene, lead))
 
 
 @case(
