@@ -50,6 +50,13 @@ FROZEN = {
     ("routing-varied/a-publication-comes-in-any-circumstances", 3): (118, "9414f8d0e51d"),
     ("routing-varied/a-query-is-answered-in-any-circumstances", 3): (115, "6b3b3b142dd4"),
     ("establishment-varied/a-changed-cookie-is-refused-in-any-circumstances", 2): (57, "9d3c016edf1d"),
+    ("establishment-init/its-own-zid-is-refused", 4): (18, "13d8bd20b52e"),
+    ("establishment-init/an-unknown-version-is-unsupported", 4): (18, "13d8bd20b52e"),
+    ("routing-varied/a-declaration-is-told-in-any-circumstances", 7): (103, "3d70f0cc7c0a"),
+    ("routing-varied/a-publication-comes-in-any-circumstances", 7): (170, "cf9fb1f28253"),
+    ("routing-varied/a-query-is-answered-in-any-circumstances", 7): (194, "3c0e41da423c"),
+    ("session-varied/a-chain-comes-whole-in-any-circumstances", 7): (45, "8467f8809993"),
+    ("session-varied/a-chain-with-a-hole-is-discarded-in-any-circumstances", 7): (42, "d6d975e593d0"),
 }
 """A case and an edition to how many rows it had at depth full, and their hash.
 
@@ -108,7 +115,8 @@ def test_a_short_run_has_the_first_rows_of_a_longer_one(case: Case) -> None:
     quick, full, nightly = (rows_of(case.varies, depth) for depth in ("quick", "full", "nightly"))
 
     assert quick == full[:QUICK_ROWS]
-    assert combinations_in(full) == combinations_in(nightly) < combinations_in(nightly, 3)
+    assert combinations_in(full) == combinations_in(nightly)
+    assert len(case.varies) < 3 or combinations_in(nightly) < combinations_in(nightly, 3)
 
 
 @pytest.mark.parametrize("case", VARIED, ids=lambda case: case.id)
