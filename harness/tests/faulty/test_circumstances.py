@@ -76,7 +76,7 @@ def test_a_router_that_is_wrong_about_a_chain_in_one_circumstance_is_seen(node: 
 
 @pytest.mark.parametrize("case", VARIED, ids=lambda case: case.id)
 def test_nothing_is_red_on_the_reference_with_any_pair(case: Case) -> None:
-    assert provoke(case, {}, Reference, "full")[0] == []
+    assert provoke(case, case.parameters[0], Reference, "full")[0] == []
 
 
 def test_a_case_is_shown_with_its_dimensions_and_how_many_pairs_each_depth_has(capsys) -> None:
