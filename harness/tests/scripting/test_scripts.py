@@ -102,8 +102,8 @@ def test_nobody_can_expect_what_does_not_exist():
         case_of(scripts.parse(SAMPLE.replace("refusal INVALID", "InitAkk")), "scripts/x")
 
 
-def run(case, parameters, node=None, role=Side.RESPONDER):
-    scene = MemoryScene(case.requirement, *([node] if node else []), role=role, profile=case.profile)
+def run(case, parameters, node=None, role=Side.RESPONDER, rows="quick"):
+    scene = MemoryScene(case.requirement, *([node] if node else []), role=role, profile=case.profile, variations=rows)
     try:
         case.run(scene, parameters)
     except Deviation as deviation:
@@ -148,7 +148,7 @@ def failing(name):
     return next(
         (case, each, scene, finding)
         for each in case.parameters
-        for scene, finding in [run(case, each, faulty_node.node)]
+        for scene, finding in [run(case, each, faulty_node.node, rows="full")]
         if finding
     )
 

@@ -104,6 +104,8 @@ def _deviating(steps: list[Step], finding: Finding, check: str) -> list[Step]:
     name, got = _name(finding.connection), with_reason_name(finding.got)
     if not name or not _happens(got) or (got == SILENCE and _waits(check)):
         return steps
+    if got not in (SILENCE, *ENDS):
+        steps = _without_farewell(steps, name)
     before = [n for n, step in enumerate(steps) if step.connection == name and step.do == "send"]
     if got in ENDS:  # what was said before a pause is no part of the end
         before += [n for n, step in enumerate(steps) if step.do == "wait"]
@@ -113,6 +115,15 @@ def _deviating(steps: list[Step], finding: Finding, check: str) -> list[Step]:
     kept = [step for n, step in enumerate(steps) if n <= last or step.connection != name or step.do != "expect"]
     kept = [step for step in kept if not (step.do == "shut" and step.connection == name)]
     return [*kept, Step(do="deviates", connection=name, what=got)]
+
+
+def _without_farewell(steps: list[Step], name: str) -> list[Step]:
+    """The steps without a CLOSE of ours after which nothing came but the end: what deviated had come before."""
+    told = (n for n, step in enumerate(steps) if step.connection == name and step.do != "shut" and step.what != "end")
+    last = max(told, default=0)
+    own = steps[last].connection == name and steps[last].do == "send"
+    close = own and all(part.path.startswith(("prefix", "close.")) for part in steps[last].parts)
+    return steps[:last] + steps[last + 1 :] if close else steps
 
 
 def _waits(check: str) -> bool:
