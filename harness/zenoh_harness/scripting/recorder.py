@@ -121,7 +121,8 @@ def _without_farewell(steps: list[Step], name: str) -> list[Step]:
     """The steps without a CLOSE of ours after which nothing came but the end: what deviated had come before."""
     told = (n for n, step in enumerate(steps) if step.connection == name and step.do != "shut" and step.what != "end")
     last = max(told, default=0)
-    own = steps[last].connection == name and steps[last].do == "send"
+    came = any(step.do == "expect" and step.connection == name for step in steps[:last])
+    own = came and steps[last].connection == name and steps[last].do == "send"
     close = own and all(part.path.startswith(("prefix", "close.")) for part in steps[last].parts)
     return steps[:last] + steps[last + 1 :] if close else steps
 
