@@ -33,6 +33,7 @@ class FakeNode:
 
     agent = None
     program = None
+    groups = ()
     zid = "ff"
     role = "router"
 

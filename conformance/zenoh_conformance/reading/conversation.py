@@ -112,11 +112,6 @@ class Conversation:
                 del self.events[number:]
                 return
 
-    @property
-    def may_lose(self) -> bool:
-        """Whether something may have been said that did not arrive: over a link of datagrams."""
-        return any(known.framing is Framing.DATAGRAM for known in self.connections.values())
-
     def only(self, names: Collection[str]) -> Conversation:
         """What was said on these connections."""
         connections = {name: connection for name, connection in self.connections.items() if name in names}

@@ -1,5 +1,6 @@
 """A run that was killed goes on: nothing is judged twice, and the file is that of a run that nobody disturbed."""
 
+import itertools
 import os
 import random
 import shutil
@@ -53,10 +54,10 @@ FEW = (
 @pytest.fixture
 def snapshots(tmp_path, monkeypatch):
     """A function that returns a copy of the results folder after each line that was written since, as a kill there leaves it."""
-    made = []
+    made, numbers = [], itertools.count()
 
     def keep(folder):
-        copy = tmp_path / "snapshots" / str(len(made))
+        copy = tmp_path / "snapshots" / f"{os.getpid()}-{next(numbers)}"  # a role may run in a fork
         shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".lock", "*.new"))
         made.append(copy)
 

@@ -79,7 +79,7 @@ def test_a_grave_verdict_of_an_upstream_node_stands_in_the_data_folder_alone(tmp
     [kept] = (tmp_path / "data").rglob("judgements.jsonl")
     assert json.loads(kept.read_text())["cause"] == SECRET
     assert len(list((tmp_path / "data").rglob("*.jsonl"))) == 1 + (conversation is not None)
-    assert withheld("fake", "1.0", Known(), tmp_path / "data") == {"close/one[bit=3]"}
+    assert withheld("fake", "1.0", key().link, Known(), tmp_path / "data") == {"close/one[bit=3]"}
     for file in (tmp_path / "data").rglob("evidence/*.jsonl"):
         assert conversations.read(file).about["embargo"] == "upstream"
 
@@ -89,7 +89,12 @@ def test_what_a_list_gives_an_address_for_is_run_again(tmp_path, address, left):
     """What was found before it was public lies in the user's folder still."""
     register(tmp_path, guarded=True).add(key(bit="3"), Verdict.PANIC, cause=SECRET)
     listed = ListedDeviation(verdict=Verdict.PANIC, cause=SECRET, reason="it may", check="close/one", public=address)
-    assert withheld("fake", "1.0", Known([listed]), tmp_path / "data") == left
+    assert withheld("fake", "1.0", key().link, Known([listed]), tmp_path / "data") == left
+
+
+def test_what_was_found_over_another_link_is_run_over_this_one(tmp_path):
+    register(tmp_path, guarded=True).add(key(bit="3"), Verdict.PANIC, cause=SECRET)
+    assert withheld("fake", "1.0", "udp", Known(), tmp_path / "data") == frozenset()
 
 
 def test_a_damaged_file_of_what_is_kept_is_named(tmp_path):
@@ -97,7 +102,7 @@ def test_a_damaged_file_of_what_is_kept_is_named(tmp_path):
     [kept] = (tmp_path / "data").rglob("judgements.jsonl")
     kept.write_text("not JSON\n")
     with pytest.raises(FileFault, match=r"judgements\.jsonl"):
-        withheld("fake", "1.0", Known(), tmp_path / "data")
+        withheld("fake", "1.0", key().link, Known(), tmp_path / "data")
 
 
 @pytest.mark.parametrize("verdict", [*GRAVE, *HARMLESS])
@@ -176,7 +181,7 @@ def test_the_data_folder_is_the_users_unless_another_is_given(tmp_path, monkeypa
 
 
 def test_of_a_version_without_findings_nothing_is_kept_back(tmp_path):
-    assert withheld("fake", "1.0", Known(), tmp_path) == frozenset()
+    assert withheld("fake", "1.0", key().link, Known(), tmp_path) == frozenset()
     assert embargo.version_folder("fake", "", tmp_path).name == "fake-unknown"
 
 

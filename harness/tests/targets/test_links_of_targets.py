@@ -1,17 +1,21 @@
 """A started node is reached over each link, works there, and a conforming run is one; the cases do not know the link."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.codec import decode, encode
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_harness.cli import invoke
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.links.certificates import Authority
 from zenoh_harness.links.locators import LINKS, Locator
 from zenoh_harness.links.opening import LinkListener, connect
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.links.wires import Recorder
 from zenoh_harness.run.records import link_of
 from zenoh_harness.targets.greeting import GREETER, turn_away
 from zenoh_harness.targets.reach import parse
@@ -79,6 +83,17 @@ def test_whoever_is_turned_away_over_datagrams_is_told():
         with connect(listener.locator, Deadline.after(5)) as link:
             link.send(encode(sane.init_syn(GREETER)), Deadline.after(5))
             turn_away(listener.accept(Deadline.after(5)))
+            assert decode(link.receive(Deadline.after(5)).data).message == sane.close()
+
+
+def test_a_link_of_datagrams_on_which_nothing_was_read_is_closed():
+    with LinkListener.open(Locator.parse("udp/127.0.0.1:0")) as listener:
+        with connect(listener.locator, Deadline.after(5)) as link:
+            link.send(encode(sane.init_syn(GREETER)), Deadline.after(5))
+            opened = SimpleNamespace(side=Side.INITIATOR, locator=listener.locator, link=listener.accept)
+            Dialogue(
+                Recorder().wire(opened, "us", Deadline.after(5)), zid=GREETER, unit=1.0, requirement="x/y"
+            ).hang_up()
             assert decode(link.receive(Deadline.after(5)).data).message == sane.close()
 
 

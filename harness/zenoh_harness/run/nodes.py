@@ -30,7 +30,7 @@ from zenoh_harness.run.node.lifecycle import Examine, Lifecycle, Unhealthy
 from zenoh_harness.run.plan.allowance import Allowance
 from zenoh_harness.run.plan.plan import Item, RunPlan, Selection, plan_for, shuffled, without
 from zenoh_harness.run.profile import ENOUGH, ProfileRun, waits
-from zenoh_harness.run.records import Records
+from zenoh_harness.run.records import Records, link_of
 from zenoh_harness.run.store.embargo import guarded, withheld
 from zenoh_harness.run.vectors.node_run import NodeVectors
 from zenoh_harness.run.vectors.rows import IN_PROFILES
@@ -118,8 +118,8 @@ class NodeRun:
         return (pinned,) if pinned else (DEFAULT, *(name for name in IN_PROFILES if name in self.target.profiles))
 
     def _embargoed(self) -> frozenset[str]:
-        options = self.options
-        return withheld(self.identity.name, self.identity.version, options.known, options.data_folder)
+        of, options = self.identity, self.options
+        return withheld(of.name, of.version, link_of(self.target), options.known, options.data_folder)
 
     @property
     def identity(self) -> Identity:

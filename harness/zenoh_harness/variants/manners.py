@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from zenoh_harness.reference import Habits
+from typing import Any
 
-from . import row
+from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.reference import GENERIC, Base, Habits, Link, refuse
+
+from . import row, variant
 
 TIME = "no page says how fast a node answers"
 STREAM = "a stream keeps no boundaries (primitives#framing)"
 COMING = "no page says when a node reconnects"
+LEFT = "it leaves the first session, and what is to be kept is not seen there"
 
 row("answers-after-5-ms", "Sends everything 5 ms late.", permitted=TIME, habits=Habits(answers_after=0.005))
 row("answers-after-50-ms", "Sends everything 50 ms late.", permitted=TIME, habits=Habits(answers_after=0.05))
@@ -103,3 +107,17 @@ row(
     permitted="no page says what a node logs",
     habits=Habits(log="ERROR no panic: the fatal error handler is installed, panics are reported, abort is disabled"),
 )
+
+
+@variant(
+    "on_live",
+    permitted="session-establishment: no page says how long a session lasts before CLOSE",
+    unjudged=dict.fromkeys(("application*", "settled-terms/its-stated-lease-is-kept", "law/*"), LEFT),
+    state={"opened": int},
+)
+def leaves_every_other_session(node: Any, base: Base[None], link: Link) -> None:
+    """As initiator, leaves the first, third .. session as soon as it is open."""
+    base()
+    node.opened += link.side is Side.INITIATOR
+    if link.side is Side.INITIATOR and node.opened % 2:
+        refuse(GENERIC)

@@ -16,7 +16,7 @@ from zenoh_conformance.judging.finding import LOST_ON_THE_WAY, Deviation, Findin
 from zenoh_conformance.judging.kept_waiting import as_seen_in_time, kept_waiting
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.judging.shown_rows import RowCount
-from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.reading.conversation import Conversation, Framing, Side
 from zenoh_conformance.talking.budget import KEPT, Budgets
 from zenoh_conformance.talking.silences import Silences
 from zenoh_harness.errors import AgentGone, CannotConnect, HarnessError
@@ -123,7 +123,11 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
-        stage, watch, dropped = _stage(item, conditions, number), Watch.of(conditions.node), lost_datagrams()
+        stage, watch, dropped = (
+            _stage(item, conditions, number),
+            Watch.of(conditions.node),
+            _lost_so_far(conditions.node),
+        )
         program = conditions.node.program if isinstance(conditions.node.program, Program) else None
         written = program.written() if program else ()
         with conditions.budgets.one() as stage.budget:
@@ -132,11 +136,16 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
             watch = replace(watch, recovers=False)
         wrote = program.lines_since(written) if program and not outcome.held else ()
         outcome = unless_suspended(replace(outcome, watch=watch, wrote=wrote))
-    if outcome.went is not Went.BROKE and outcome.conversation.may_lose and lost_datagrams() > dropped:
+    if outcome.went is not Went.BROKE and _lost_so_far(conditions.node) > dropped:
         outcome = _says_nothing(outcome, LOST_ON_THE_WAY)
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
     return replace(outcome, before=conditions.found)
+
+
+def _lost_so_far(node: NodeInstance) -> int:
+    """Datagrams that this machine has dropped, where any may have been on their way to or from the node; else 0."""
+    return lost_datagrams() if node.groups or node.locator.framing is Framing.DATAGRAM else 0
 
 
 def unless_suspended(outcome: AttemptOutcome) -> AttemptOutcome:

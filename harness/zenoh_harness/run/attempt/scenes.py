@@ -374,18 +374,12 @@ class Stage:
         """Let go of every link, in the way after which the target comes back soonest."""
         for dialogue in self.dialogues:
             if dialogue.shows_no_end:
-                close_begun(dialogue)
+                with suppress(Overtime):
+                    dialogue.hang_up()
             elif self._habits.way is not SessionEnd.FIN:
                 end_early(dialogue, self._habits.way)
         for wire in self._wires:
             wire.shut()
-
-
-def close_begun(us: Dialogue) -> None:
-    """Send CLOSE on a link of datagrams, where the target sees no other end of a session or of a handshake."""
-    if us.has_begun and not us.is_over and not us.left:
-        with suppress(Overtime):
-            us.send(sane.close())
 
 
 def end_early(us: Dialogue, way: SessionEnd) -> None:

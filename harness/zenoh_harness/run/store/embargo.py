@@ -91,12 +91,12 @@ def folder(base: Path | None = None) -> Path:
     return path
 
 
-def withheld(target: str, version: str, known: Known, base: Path | None = None) -> frozenset[str]:
-    """The checks, with their parameters, that are kept back for this version: what was found before is not found again.
+def withheld(target: str, version: str, link: str, known: Known, base: Path | None = None) -> frozenset[str]:
+    """The checks, with their parameters, that are kept back for this version over this link: they are not done again.
 
     What a list of known deviations gives an address for is public by now. Raises FileFault for a file that was damaged.
     """
-    kept = kept_judgements(target, version, base)
+    kept = (one for one in kept_judgements(target, version, base) if one.key.link == link)
     secret = (one.key for one in kept if not public(one, known.entry(one.key, one.verdict, one.cause)))
     return frozenset(check_label(key.check, key.parameters) for key in secret)
 
