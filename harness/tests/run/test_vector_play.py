@@ -14,6 +14,7 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import CloseReason, Del, Oam, Put
 from zenoh_harness.commands._played import totals
 from zenoh_harness.commands.vectors import command
+from zenoh_harness.errors import CannotConnect
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.probing.habits import study
 from zenoh_harness.reference import Reference
@@ -202,8 +203,12 @@ def test_a_users_vectors_are_played_but_for_those_that_cannot_be_used(tmp_path, 
     assert {one["details"]["by"] for one in said["judgements"]} == {"node"}
 
 
-def test_a_node_that_dies_after_the_last_fence_of_a_group_is_revived_and_the_rest_is_played():
-    """wheel:1.5.1 forwarded nothing any more after some declarations, and `vectors play` ended with exit code 3."""
+@pytest.mark.parametrize("connects", [True, False])
+def test_a_node_that_dies_after_the_last_fence_of_a_group_is_revived_and_the_rest_is_played(connects):
+    """wheel:1.5.1 forwarded nothing any more after some declarations, and `vectors play` ended with exit code 3.
+
+    As a client it connected no more, and all that it had been played before was lost.
+    """
 
     class Dead(Reference):
         def on_request(self, link, request):
@@ -222,7 +227,14 @@ def test_a_node_that_dies_after_the_last_fence_of_a_group_is_revived_and_the_res
         alive[0] = bool(revived) or (alive[0] and not vector.id.startswith("del/"))
 
     some = [vector for vector in CORE if vector.id.startswith(("del/", "query/", "put/"))]
-    scene = lambda number: nullcontext(MemoryScene("", Reference if alive[0] else Dead, seed=number))  # noqa: E731
+
+    class Scene(MemoryScene):
+        def wire(self, *args, **options):
+            if not (alive[0] or connects):
+                raise CannotConnect("the target did not connect", step="accept")
+            return super().wire(*args, **options)
+
+    scene = lambda number: nullcontext(Scene("", Reference if alive[0] else Dead, seed=number))  # noqa: E731
     answers = Player(scene, routes=True, revive=revive, advance=advance).play(some, ())
     assert revived == [True]
     assert not any(answer.verdict.is_wrong or answer.cause.startswith("not played: the time") for _, answer in answers)

@@ -17,6 +17,7 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.variation import Row
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import (
+    Close,
     Declare,
     DKeyExpr,
     Interest,
@@ -30,7 +31,7 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking import Dialogue, Party, Scene
-from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.attempt.scenes import Overtime
@@ -101,7 +102,7 @@ class Player:
         self._revive, self._advance, self._numbers, self._exchangeable = revive, advance, count(), exchanged
         self._read: set[str] = set()
         """Kinds of messages that the node was seen to read without ending the session."""
-        self._ended: set[str] = set()
+        self._ended: set[str] = {Close.__name__}
         """Kinds at whose well-formed messages it ended the session."""
         self._asks = False
         """Whether it was seen to pass on a query."""
@@ -466,7 +467,7 @@ class Player:
             if not carrier.is_settled(writer) and group[0].mode:
                 raise NoSessionError
             declare_for(group, writer, reader)
-        except Deviation as deviation:
+        except (Deviation, CannotConnect) as deviation:
             if group[0].sn or group[0].mode:
                 raise NoSessionError from deviation
             if may_revive and self._revive(True) is not None:
