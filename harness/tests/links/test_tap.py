@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
 from zenoh_harness.errors import CannotConnect, CannotGoOn, UsageError
 from zenoh_harness.files import conversations
@@ -461,6 +463,22 @@ def test_datagrams_are_passed_on_one_by_one_and_recorded():
                     far.send(data, soon())
                 assert [link.receive(soon()).data for _ in range(2)] == [b"x", b"yy"]
     assert [event.data for event in recorded if event.data] == [b"1", b"x", b"yy", b"2", b"x", b"yy"]
+
+
+def test_a_cut_is_told_to_both_sides_of_a_link_of_datagrams():
+    """Two wheels went on in the next link, and `interop` was red for its first message."""
+    recorded = []
+    with (
+        LinkListener.open(Locator.parse("udp/127.0.0.1:0")) as listener,
+        Tap(Locator.parse("udp/127.0.0.1:0"), listener.locator, recorded.append) as tap,
+        connect(tap.locator, soon()) as link,
+    ):
+        link.send(b"1", soon())
+        with listener.accept(soon()) as far:
+            assert far.receive(soon()).data == b"1"
+            tap.bar()
+            assert {side.receive(soon()).data for side in (link, far)} == {encode(sane.close())}
+    assert [event.data for event in recorded if event.data] == [b"1"]
 
 
 def test_a_tap_between_a_stream_and_datagrams_is_refused():

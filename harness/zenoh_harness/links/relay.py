@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness.links.changed import ChangedSide, DelayedBytes, DelayQueue
 from zenoh_harness.links.timing import Deadline
@@ -27,6 +29,7 @@ CONNECTING: Final = 10.0
 """Seconds after which a far side that has not accepted counts as unreachable."""
 
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
+_CLOSE: Final = encode(sane.close())
 
 Record = Callable[[str, Side, Happened, bytes], None]
 """Receives an event: the link's name, the sender, the kind, and the bytes."""
@@ -139,10 +142,16 @@ class Relay:
         self._break(self._far, "does not accept")
 
     def cut(self) -> None:
-        """Reset both sides, as a broken network does; neither side counts as the one that ended the link."""
+        """Reset both sides, as a broken network does; neither side counts as the one that ended the link.
+
+        A link of datagrams has no reset: a CLOSE that is not recorded ends it, or both would go on in the next link.
+        """
         if not self.over:
             for end in (self._near, self._far):
                 self._tell(end, Happened.RESET)
+                if end.sock.type is socket.SOCK_DGRAM:
+                    with contextlib.suppress(OSError):
+                        end.sock.send(_CLOSE)
             self.end()
 
     def end(self) -> None:
