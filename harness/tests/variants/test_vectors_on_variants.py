@@ -50,8 +50,9 @@ def test_no_vector_is_red_on_a_hard_one(name):
     assert red(played(all_variants()[name].node, Side.RESPONDER, 3)) == []
 
 
-def test_numbers_that_a_session_does_not_have_are_not_played():
-    answers = played(all_variants()["numbers-of-8-bits"].node, Side.RESPONDER, of="fragment/")
+@pytest.mark.parametrize("side", Side)
+def test_numbers_that_a_session_does_not_have_are_not_played(side):
+    answers = played(all_variants()["numbers-of-8-bits"].node, side, of="fragment/")
 
     assert red(answers) == []
     assert [ident for ident, answer in answers if answer is not None and answer.verdict is Verdict.PASS]

@@ -109,8 +109,9 @@ def too_large(us: Dialogue, one: VectorInSession) -> str:
     """Why a session has no room for a vector, or no such number; empty if it has."""
     if len(one.vector.data) + HEAD > us.room:
         return "it is larger than a batch"
-    last = (one.sn or 0) + max(map(one.lanes.count, one.lanes), default=1) - 1
-    if last & MOST_SN > us.sn_mask:
+    first = one.sn or 0
+    last = first + max(map(one.lanes.count, one.lanes), default=1) - 1
+    if max(first, last & MOST_SN) > us.sn_mask:
         return "its sequence numbers are beyond the resolution"
     beyond = any(name.startswith("Re") and number > us.request_mask for name, number in one.claims)
     return "its request id is beyond the resolution" if beyond else ""
