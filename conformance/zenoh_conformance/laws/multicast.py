@@ -20,6 +20,9 @@ IN_SCOUTING: Final = frozenset({Nature.SCOUTING})
 REORDERED: Final = 256
 """Numbers by which a datagram may be late: one overtakes another, and a JOIN may follow a FRAME that it does not count."""
 
+DELAYED: Final = 1.0
+"""Seconds after which no datagram overtakes another."""
+
 LOST: Final = 1 << 20
 FASTEST: Final = 1e7
 """Messages that may be lost at once, and that a node sends in a second, at most: a number further on was never the next one."""
@@ -216,9 +219,8 @@ class NumbersGoOnFromJoin(Law):
         if seen.channel is not None and seen.sender in self.mask:
             self.heard[seen.sender] = seen.time
             channel = (seen.sender, *seen.channel)
-            self._judge(seen, channel, message.sn, f"{seen.kind}.sn")
+            self._judge(seen, channel, message.sn, f"{seen.kind}.sn", following=1)
             self._judge_use(seen, self.used.setdefault(channel, {}), message.sn)
-            self.next[channel] = (message.sn + 1) & self.mask[seen.sender]
 
     on_fragment = on_frame
 
@@ -233,17 +235,19 @@ class NumbersGoOnFromJoin(Law):
         if len(used) > REORDERED:
             del used[next(iter(used))]
 
-    def _judge(self, seen: Seen, channel: tuple[Side, bool, int], number: int, path: str) -> None:
-        """Judge a number against the last one of its channel, and keep it."""
+    def _judge(self, seen: Seen, channel: tuple[Side, bool, int], number: int, path: str, following: int = 0) -> None:
+        """Judge a number against the last one of its channel, and keep the next one where it is further on."""
         mask, last = self.mask[seen.sender], self.next.get(channel)
         if last is not None:
             self.subject(seen)
-            on = (number - last + REORDERED) & mask
-            holds = number <= mask and on <= (mask >> 1) + REORDERED
+            late = REORDERED if seen.time - self.told[channel] < DELAYED else 0
+            on = (number - last + late) & mask
+            holds = number <= mask and on <= (mask >> 1) + late
             self.require(holds, at=seen, path=path, expected="a number after the last one", got="one before it")
             near = not holds or on <= LOST + FASTEST * max(0.0, seen.time - self.told[channel])
             self.require(near, at=seen, path=path, expected="the number after the last one", got="one far after it")
-        self.next[channel], self.told[channel] = number & mask, seen.time
+        if last is None or (number - last) & mask <= mask >> 1:
+            self.next[channel], self.told[channel] = (number + following) & mask, seen.time
 
 
 def seconds_of_lease(join: Join) -> float:

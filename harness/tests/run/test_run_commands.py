@@ -299,8 +299,9 @@ def one_finding_of_lost_queries(folder, how, *more):
     """Whether a node that loses queries once in a while is told to lose queries, and nothing else."""
     node = f"exec:{sys.executable} {(Path(__file__).parents[1] / 'losing_node.py')} {{port}} {how}"
     assert zconform("run", node, *more, "--depth", "quick", "--out", folder / "r", "-q") == 1
-    [fault] = faults(results.read(folder / "r").judgements)
-    assert (fault.requirement, fault.verdict) == ("reply/final-always-comes", Verdict.FLAKY)
+    [fault] = [one for one in faults(results.read(folder / "r").judgements) if one.verdict.is_wrong]  # others: late
+    assert fault.requirement == "reply/final-always-comes"
+    assert fault.verdict in {Verdict.FLAKY, Verdict.FAIL}  # a repetition may meet the next loss
 
 
 def test_a_node_that_loses_a_query_now_and_then_is_no_zombie(tmp_path):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from zenoh_conformance.messages import Fragment, Hello, Init, Join, Open, sane
+from zenoh_conformance.messages import Close, Fragment, Hello, Init, Join, Open, sane
 from zenoh_conformance.messages.join import NextSn, QoS
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.wire import Exts
@@ -125,13 +125,19 @@ for _law, (_kind, _change, _also) in BYTES.items():
         also=dict.fromkeys(_also, "it cannot be read"),
     )
 
+
+def _swapped(sns: tuple[NextSn, ...]) -> tuple[NextSn, ...]:
+    """The numbers of each channel for those of the other one."""
+    return tuple(NextSn(reliable=sn.best_effort, best_effort=sn.reliable) for sn in sns)
+
+
 NUMBERS: dict[str, tuple[str, Callable[[tuple[NextSn, ...]], tuple[NextSn, ...]]]] = {
     "takes-the-numbers-of-the-default-lane": ("of the default priority for all", lambda sns: (sns[5],) * 8),
     "takes-the-numbers-of-the-lane-before": ("of the priority before", lambda sns: (sns[0], *sns[:-1])),
     "takes-the-numbers-of-lanes-backwards": ("in reverse order", lambda sns: sns[::-1]),
     "takes-the-numbers-of-the-other-channel": (
         "of the other channel",
-        lambda sns: tuple(NextSn(reliable=sn.best_effort, best_effort=sn.reliable) for sn in sns),
+        _swapped,
     ),
 }
 """Name to which numbers of QoS in a JOIN are taken."""
@@ -246,6 +252,30 @@ fault(
 )
 
 
+fault(
+    "tells-the-first-best-effort-number-in-join",
+    "Tells in each JOIN the best-effort number with which it began.",
+    next_of=lambda base, link, reliable: base() if reliable else link.initial_sn,
+    caught_by=ON,
+)
+fault(
+    "swaps-the-numbers-of-lanes-in-join",
+    "Tells the best-effort number of each lane for the reliable one in JOIN, and the other way round.",
+    join=lambda base: replace(
+        base(), exts=Exts(replace(ext, sns=_swapped(ext.sns)) if isinstance(ext, QoS) else ext for ext in base().exts)
+    ),
+    caught_by=ON,
+)
+fault(
+    "says-no-join-once-another-left",
+    "Says no JOIN any more when a node has left the group by CLOSE.",
+    on_member=lambda node, base, message: (base(), node.left.append(message) if isinstance(message, Close) else None)[
+        0
+    ],
+    say_join=lambda node, base: None if node.left else base(),
+    state={"left": list},
+    caught_by=REPEATED,
+)
 fault(
     "tells-later-numbers-in-join",
     "Tells numbers in JOIN that are far ahead of those that it says next.",

@@ -8,7 +8,7 @@ from zenoh_conformance.messages import Close, Init, KeepAlive, Open, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, OpenSyn
 from zenoh_conformance.tables.session import State
-from zenoh_harness.reference import INVALID, refuse
+from zenoh_harness.reference import INVALID, before, refuse
 
 from . import fault, faulty, say_before
 from .establishment_chains import BelievesBroken
@@ -41,6 +41,18 @@ fault(
     confirm=lambda base, ack: base(ack=replace(ack, cookie=(ack.cookie or b"").partition(b"\0")[0])),
     caught_by="initiator-init-ack/any-cookie-comes-back",
     also={"law/cookie-echo": "the law sees it too"},
+)
+fault(
+    "initiator-refuses-compressed-batches",
+    "Ends a session with compression at a batch that is compressed, where it opened the link.",
+    on_batch=before(
+        lambda link, batch: (
+            refuse(INVALID)
+            if link.live and link.side is Side.INITIATOR and link.terms.compression and batch[0] & 1
+            else None
+        )
+    ),
+    caught_by="session-batch-effects/both-forms-of-a-batch-are-read-by-who-connects",
 )
 fault(
     "initiator-keeps-its-resolution",

@@ -215,3 +215,10 @@ fault(
     on_close=_one_closes_all,
     caught_by="close-scope/close-of-a-link-leaves-the-others",
 )
+
+fault(
+    "keeps-the-first-link-of-a-session-alive-only",
+    "Sends no KEEP_ALIVE on a further link of a session.",
+    send=_silent_in(lambda link: link.session != link.name),
+    caught_by="close-scope/each-link-of-a-session-is-kept-alive",
+)

@@ -6,11 +6,12 @@ Beside the group a session of ours subscribes or publishes: the target passes on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
-from zenoh_conformance.messages import Fragment, Frame, Join, Push, Put, sane
+from zenoh_conformance.messages import Fragment, Frame, Join, Push, Put, network, sane
 from zenoh_conformance.messages.join import NextSn, QoS
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.codec import encode
@@ -25,6 +26,8 @@ WITH_QOS = ("multicast-qos", "routing")
 PROFILE = "multicast"
 BATCH = 8192
 """The batch size of a JOIN without S (join#defaults)."""
+DELAYED = 1.1
+"""Seconds after which a JOIN counts whatever was said before it (law/numbers-go-on-from-join)."""
 LARGE = 3 * BATCH
 FAR = 1 << 20
 """A number far from the first one."""
@@ -32,6 +35,9 @@ SILENCE = 3.0
 """Seconds for which a node with a lease of one second is silent."""
 LAST = (1 << 28) - 1
 """The last number of 28 bits, those of resolution 0x0a."""
+
+
+PLAIN_LANES = QoS(sns=(NextSn(reliable=0, best_effort=0),) * 8)
 
 
 @case("message-reference/join-is-sufficient", needs=MULTICAST, profile=PROFILE)
@@ -50,22 +56,23 @@ def a_join_suffices_to_be_heard(scene: Scene) -> None:
     hears(subscriber, b"1", "a publication after a JOIN")
 
 
-@case("message-reference/join-is-sufficient", needs=MULTICAST, profile=PROFILE, control=a_join_suffices_to_be_heard)
-def a_join_suffices_to_be_told(scene: Scene) -> None:
+@case(
+    "message-reference/join-is-sufficient",
+    needs=MULTICAST,
+    profile=PROFILE,
+    control=a_join_suffices_to_be_heard,
+    parameters=grid(reliable=(True, False)),
+)
+def a_join_suffices_to_be_told(scene: Scene, *, reliable: bool) -> None:
     """
-    After a JOIN the target sends to that node: what another one publishes comes to the group.
+    After a JOIN the target sends to that node: what another one publishes comes to the group. A later JOIN tells where the numbers
+    stand.
 
         us         JOIN, to the group
         publisher  PUSH, in a session
-        target     to the group: FRAME (PUSH)
+        target     to the group: FRAME (PUSH), JOIN
     """
-    (publisher,) = parties(scene, "publisher")
-    us = member(scene)
-    heard_again(us)
-    publisher.puts("k", b"1")
-    expect_in_group(us, b"1", "a publication after a JOIN")
-    joins = len(joins_in(us.heard))
-    us.wait_until(lambda: len(joins_in(us.heard)) > joins)  # the next one tells where the numbers stand
+    is_told(scene, member(scene), reliable=reliable)
 
 
 @case("message-reference/join-is-sufficient", needs=WITH_QOS, profile="multicast-qos")
@@ -78,9 +85,27 @@ def a_join_with_qos_suffices_to_be_heard(scene: Scene) -> None:
     """
     (subscriber,) = parties(scene, "subscriber")
     subscriber.declares_subscriber("k")
-    us = member(scene, exts=(QoS(sns=(NextSn(reliable=0, best_effort=0),) * 8),))
+    us = member(scene, exts=(PLAIN_LANES,))
     says(us, subscriber, b"1")
     hears(subscriber, b"1", "a publication after a JOIN")
+
+
+@case(
+    "message-reference/join-is-sufficient",
+    needs=WITH_QOS,
+    profile="multicast-qos",
+    control=a_join_with_qos_suffices_to_be_heard,
+    parameters=grid(priority=(2, 5), reliable=(True, False)),
+)
+def a_join_with_qos_suffices_to_be_told(scene: Scene, *, priority: int, reliable: bool) -> None:
+    """
+    The same where both say JOIN with QoS, on one of its lanes.
+
+        us         JOIN (QoS), to the group
+        publisher  PUSH, in a session
+        target     to the group: FRAME (PUSH), JOIN (QoS)
+    """
+    is_told(scene, member(scene, exts=(PLAIN_LANES,)), reliable=reliable, priority=priority)
 
 
 @case(
@@ -191,14 +216,25 @@ def a_silent_node_is_offline(scene: Scene) -> None:
     hears(subscriber, b"2", "a publication of a node that came back")
 
 
-@case("message-reference/join-sent-periodically", needs=("multicast",), profile=PROFILE)
-def a_late_joiner_hears_a_join(scene: Scene) -> None:
+@case(
+    "message-reference/join-sent-periodically",
+    needs=("multicast",),
+    profile=PROFILE,
+    parameters=grid(other=("none", "stays", "leaves")),
+)
+def a_late_joiner_hears_a_join(scene: Scene, *, other: str) -> None:
     """
-    A node that comes late hears the target's JOIN, and one more within the lease that it states.
+    A node that comes late hears the target's JOIN, and one more within the lease that it states, whoever came and left before.
 
+        other   JOIN, and perhaps CLOSE, to the group
         us      nothing
         target  JOIN, JOIN
     """
+    if other != "none":
+        before = member(scene, "other")
+        heard_again(before)
+        if other == "leaves":
+            before.send(sane.close())
     us = scene.dialogue("late", group="multicast")
     first = heard_again(us)
     heard_again(us, within=first.lease / (1 if first.lease_in_seconds else 1000))
@@ -245,6 +281,17 @@ def hears(subscriber: Party, payload: bytes, step: str) -> None:
     """The subscriber is told a value. Deviates where it is not."""
     came = subscriber.us.wait_until(lambda: any(payload_of(one.message) == payload for one in subscriber.heard(Push)))
     subscriber.us.require(came, expected="Push", got=subscriber.us.text_of(None), step=step)
+
+
+def is_told(scene: Scene, us: Dialogue, *, reliable: bool, priority: int = sane.DEFAULT_PRIORITY) -> None:
+    """What another one publishes on a lane comes to the group, and later a JOIN. Deviates where it does not come."""
+    (publisher,) = parties(scene, "publisher")
+    heard_again(us)
+    marks = Exts((network.QoS(value=priority | sane.BLOCK & 8),))
+    publisher.us.say(replace(push_of(publisher, b"1"), exts=marks), reliable=reliable, priority=priority)
+    expect_in_group(us, b"1", "a publication after a JOIN")
+    said = us.wire.now()
+    us.wait_until(lambda: isinstance(us.heard[-1].message, Join) and us.heard[-1].time - said > DELAYED)
 
 
 def expect_in_group(us: Dialogue, payload: bytes, step: str) -> None:

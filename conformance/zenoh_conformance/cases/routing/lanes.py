@@ -20,7 +20,7 @@ from zenoh_conformance.messages import (
     sane,
 )
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.talking import Asked, Heard, Party, Scene, parties, payload_of, told
+from zenoh_conformance.talking import Asked, Heard, Party, Scene, parties, parties_of, payload_of, told
 from zenoh_conformance.wire import Exts
 
 from .plain import ROUTES, a_query_reaches_a_queryable, asked_of
@@ -28,8 +28,8 @@ from .plain import ROUTES, a_query_reaches_a_queryable, asked_of
 LANES = (2, 7)
 """Priorities above and below the default one."""
 
-SMALL, SIZE = 512, 1500
-"""A batch size that a receiver may announce, and the bytes of a value that does not fit into it."""
+SMALL, BATCH, SIZE = 512, 65535, 1500
+"""Batch sizes that a receiver may announce, and the bytes of a value that does not fit into the first one."""
 
 
 def in_its_lane(who: Party, heard: Heard) -> None:
@@ -97,6 +97,36 @@ def a_value_and_a_deletion_keep_their_lane(scene: Scene, *, priority: int) -> No
         with subscriber.us.about("push/push-reaches-intersecting"):
             subscriber.expect_push("k", step="the publication")
         in_its_lane(subscriber, subscriber.heard(Push)[-1])
+
+
+@case(
+    "batching/frame-carries-priority",
+    needs=(*ROUTES, "qos"),
+    control=a_value_and_a_deletion_keep_their_lane,
+    parameters=grid(size=(SMALL, BATCH)),
+)
+def what_came_in_one_batch_keeps_its_lanes_and_fits(scene: Scene, *, size: int) -> None:
+    """
+    Several FRAMEs in two lanes come in one batch, with more messages than a small one holds: each is in its lane, in batches that fit.
+
+        subscriber  InitSyn (batch size) .. OpenAck, DECLARE (subscriber)
+        publisher   FRAME (priority 2: PUSH, 4 times), FRAME (priority 7: PUSH, 4 times), in one batch
+        target      to the subscriber: each PUSH, in the lane of its priority; no batch larger than that
+    """
+    takes(scene, SIZE)
+    publisher, subscriber = parties_of(scene, publisher={}, subscriber={"batch_size": size})
+    subscriber.declares_subscriber("k")
+    of_a_lane = {priority: [push(publisher, "k", bytes(SIZE // 10), priority)] * 4 for priority in LANES}
+
+    publisher.us.send(*(publisher.us.frame(*pushes, priority=lane) for lane, pushes in of_a_lane.items()))
+
+    for _ in range(sum(map(len, of_a_lane.values()))):
+        with subscriber.us.about("push/push-reaches-intersecting"):
+            subscriber.expect_push("k", step="the publication")
+        in_its_lane(subscriber, subscriber.heard(Push)[-1])
+    with subscriber.us.about("session-establishment/batch-size-effective-minimum"):
+        most = subscriber.us.largest
+        subscriber.us.require(most <= size, expected=f"at most {size} bytes", got="a larger batch", step="batch")
 
 
 def asked_in(scene: Scene, priority: int, body: Reply | Err | None = None) -> tuple[Party, Asked]:

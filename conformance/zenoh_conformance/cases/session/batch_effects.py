@@ -5,12 +5,17 @@ from __future__ import annotations
 from hashlib import shake_128
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.establishing import takes
+from zenoh_conformance.cases.establishing import proposal, takes, works_in_the_end
+from zenoh_conformance.cases.initiator.open_ack import a_sane_handshake_makes_a_session
 from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber, heard_of, low_latency
-from zenoh_conformance.messages import Compression, LowLatency, Push, Put, sane
+from zenoh_conformance.judging.finding import NOT_REACHED
+from zenoh_conformance.messages import Compression, LowLatency, Push, Put, Query, Request, ResponseFinal, sane
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.talking import Scene, parties_of
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import OpenSyn
+from zenoh_conformance.reading.names import plain
+from zenoh_conformance.talking import Dialogue, Scene, parties_of
 from zenoh_conformance.wire import exts
 
 from .fragments import PUSH_HEAD, expect_value, push
@@ -151,6 +156,38 @@ def both_forms_of_a_batch_are_said_and_read(scene: Scene) -> None:
         for payload in (bytes(size), shake_128(bytes([size % 251])).digest(size)):
             publisher.says(push(publisher, "k", payload))
             expect_value(subscriber, "k", payload, step=f"a value of {size} bytes")
+
+
+@case(
+    "batching/compressed-batch-form",
+    role=Side.INITIATOR,
+    profile="compression",
+    needs=("compression", "finals"),
+    control=a_sane_handshake_makes_a_session,
+)
+def both_forms_of_a_batch_are_read_by_who_connects(scene: Scene) -> None:
+    """
+    Where compression is settled, who connects reads a batch that LZ4 makes smaller as well as one that it does not.
+
+        target  InitSyn (Compression)
+        us      InitAck (Compression) .. OpenAck
+        us      header 00, FRAME (REQUEST); header 01, LZ4 block (FRAME (PUSH, REQUEST))
+        target  FRAME (RESPONSE_FINAL), each time
+    """
+
+    def lead(us: Dialogue) -> None:
+        syn = proposal(us)
+        agreed = syn.exts.get(Compression) is not None
+        us.require(agreed, expected="Compression", got="none", step=f"{NOT_REACHED}: init.exts.compression")
+        us.ask(us.init_ack(syn, exts=sane.offers("Compression")), expect=OpenSyn, step=f"{NOT_REACHED}: open")
+        us.send(us.open_ack())
+
+    us = works_in_the_end(scene, lead)
+    request = us.new_id()
+    us.fences.add(request)
+    filling = Push(key=plain("k"), body=Put(payload=bytes(max(SIZES))))
+    us.say(filling, Request(id=request, key=plain("k/compressed"), body=Query()))
+    us.expect(ResponseFinal, where=lambda final: final.id == request, step="a batch that LZ4 makes smaller")
 
 
 @case(

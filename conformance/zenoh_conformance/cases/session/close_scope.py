@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.establishing import under_test
+from zenoh_conformance.cases.establishing import calm, under_test
 from zenoh_conformance.cases.establishment.sane import a_sane_handshake_is_accepted, a_session_does_work
 from zenoh_conformance.cases.establishment.states import comes_back
 from zenoh_conformance.messages import (
@@ -21,6 +21,8 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.talking import Dialogue, Scene
+
+from .settled_terms import LITTLE, listens, patience_of
 
 AREA = "close-scope"
 
@@ -55,6 +57,28 @@ def two_links_make_one_session(scene: Scene) -> None:
 
     for us in links:
         answers(us, links, step=f"asked on {us.wire.name}")
+
+
+@case(
+    "keep-alive/something-every-quarter-lease",
+    profile="two-links",
+    needs=("multilink", "several-links", "finals"),
+    control=two_links_make_one_session,
+    timed=True,
+)
+def each_link_of_a_session_is_kept_alive(scene: Scene) -> None:
+    """
+    A session has two links: on each of them the target says something in each quarter of the lease that it stated.
+
+        link 1, link 2  a live session; KEEP_ALIVE, now and then
+        target          something on each link, in each quarter of its lease
+    """
+    links = two_links(scene)
+    answers(links[1], links, step="not reached: the session works")
+    assert links[0].their_open is not None
+
+    listens(links, patience_of(links[0], links[0].their_open), LITTLE)
+    calm(scene)
 
 
 @case(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise as pairs
 from typing import Any
 
@@ -292,7 +293,7 @@ def keeps_its_lease(scene: Scene, us: Dialogue, theirs: Open) -> None:
     patience = patience_of(us, theirs)
     for _ in range(1 if scene.fact("quick") else 2):
         us.expect_live(step=f"{NOT_REACHED}: the lease")
-        listens(us, patience, min(sane.lease_of(theirs) / 5, LITTLE))
+        listens([us], patience, min(sane.lease_of(theirs) / 5, LITTLE))
 
 
 def patience_of(us: Dialogue, theirs: Open) -> float:
@@ -307,16 +308,17 @@ def patience_of(us: Dialogue, theirs: Open) -> float:
     return 1.5 * lease / 4 + us.unit / 4
 
 
-def listens(us: Dialogue, patience: float, word: float) -> None:
-    """Listen for that long, with a word of ours now and then. Deviates where nothing is said for all of it."""
-    last = us.wire.now()
-    until = last + 1.05 * patience
-    while us.wire.now() < until:
-        us.send(KeepAlive())
-        for seen in us.stream(word):
-            last = seen.time
-        us.require(us.ended is None, expected="a session", got=us.text_of(None), step=f"{NOT_REACHED}: the lease")
-        heard = us.wire.now() - last <= patience
-        us.require(
-            heard, expected="something in each quarter of its lease", got="silence", step="the lease that it stated"
-        )
+def listens(links: Sequence[Dialogue], patience: float, word: float) -> None:
+    """Listen for that long, with a word of ours now and then. Deviates after as long a silence on one of the session's links."""
+    last = {us.wire.name: us.wire.now() for us in links}
+    until = links[0].wire.now() + 1.05 * patience
+    while links[0].wire.now() < until:
+        for us in links:
+            us.send(KeepAlive())
+            for seen in us.stream(word / len(links)):
+                last[us.wire.name] = seen.time
+            us.require(us.ended is None, expected="a session", got=us.text_of(None), step=f"{NOT_REACHED}: the lease")
+            heard = us.wire.now() - last[us.wire.name] <= patience
+            us.require(
+                heard, expected="something in each quarter of its lease", got="silence", step="the lease that it stated"
+            )
