@@ -126,7 +126,7 @@ for _law, (_kind, _change, _also) in BYTES.items():
     )
 
 
-def _swapped(sns: tuple[NextSn, ...]) -> tuple[NextSn, ...]:
+def _swap(sns: tuple[NextSn, ...]) -> tuple[NextSn, ...]:
     """The numbers of each channel for those of the other one."""
     return tuple(NextSn(reliable=sn.best_effort, best_effort=sn.reliable) for sn in sns)
 
@@ -137,7 +137,7 @@ NUMBERS: dict[str, tuple[str, Callable[[tuple[NextSn, ...]], tuple[NextSn, ...]]
     "takes-the-numbers-of-lanes-backwards": ("in reverse order", lambda sns: sns[::-1]),
     "takes-the-numbers-of-the-other-channel": (
         "of the other channel",
-        _swapped,
+        _swap,
     ),
 }
 """Name to which numbers of QoS in a JOIN are taken."""
@@ -262,7 +262,7 @@ fault(
     "swaps-the-numbers-of-lanes-in-join",
     "Tells the best-effort number of each lane for the reliable one in JOIN, and the other way round.",
     join=lambda base: replace(
-        base(), exts=Exts(replace(ext, sns=_swapped(ext.sns)) if isinstance(ext, QoS) else ext for ext in base().exts)
+        base(), exts=Exts(replace(ext, sns=_swap(ext.sns)) if isinstance(ext, QoS) else ext for ext in base().exts)
     ),
     caught_by=ON,
 )

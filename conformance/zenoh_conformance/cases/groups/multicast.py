@@ -224,7 +224,7 @@ def a_silent_node_is_offline(scene: Scene) -> None:
 )
 def a_late_joiner_hears_a_join(scene: Scene, *, other: str) -> None:
     """
-    A node that comes late hears the target's JOIN, and one more within the lease that it states, whoever came and left before.
+    A node that comes late hears the target's JOIN, and one more within the lease that it states, although others came and left before.
 
         other   JOIN, and perhaps CLOSE, to the group
         us      nothing
