@@ -21,7 +21,7 @@ EVERYBODY = "scouting/a-scout-for-everybody-is-answered"
 ITS_ROLE = "scouting/a-scout-for-its-role-is-answered-by-unicast"
 VERSION = "scouting/a-scout-of-an-unknown-version-is-not-answered"
 HEARD, TOLD = "multicast/a-join-suffices-to-be-heard", "multicast/a-join-suffices-to-be-told"
-WITH_QOS = "multicast/a-join-with-qos-suffices-to-be-heard"
+WITH_QOS, TOLD_WITH_QOS = (f"multicast/a-join-with-qos-suffices-to-be-{what}" for what in ("heard", "told"))
 REPEATED, OFFLINE = "multicast/a-late-joiner-hears-a-join", "multicast/a-silent-node-is-offline"
 SIZE = "multicast/batches-to-a-join-without-s-have-8192-bytes"
 PIECES = "multicast/fragments-in-the-group-are-put-together"
@@ -167,13 +167,13 @@ fault(
     on_join=lambda node, base, member: base() if member.name in node.once else node.once.add(member.name),
     state={"once": set},
     caught_by=(HEARD, WITH_QOS),
-    also={TOLD: "it knows nobody in the group"},
+    also=dict.fromkeys((TOLD, TOLD_WITH_QOS), "it knows nobody in the group"),
 )
 fault(
     "tells-the-group-nothing",
     "Forwards nothing to the group.",
     subscribes=lambda base, link: link.name != MULTICAST and base(),
-    caught_by=TOLD,
+    caught_by=(TOLD, TOLD_WITH_QOS),
 )
 fault(
     "says-join-once",

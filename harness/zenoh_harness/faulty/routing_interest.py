@@ -8,7 +8,7 @@ from itertools import count, islice
 from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, DSubscriber, UKeyExpr, sane
 from zenoh_conformance.wire import NO_EXTS
 from zenoh_harness.reference import Reference, after, before
-from zenoh_harness.reference.declaring import ASKED, UNDECLARE, declare, whole
+from zenoh_harness.reference.declaring import ASKED, DECLARE, UNDECLARE, declare, whole
 
 from . import fault, faulty
 
@@ -35,6 +35,21 @@ def beyond(node, link, kinds):
     ]  # fmt: skip
 
 
+fault(
+    "takes-all-of-an-id-back",
+    "Takes back the declarations of every kind that have the id of one that is taken back.",
+    on_entity_gone=lambda base: [base(kind=kind) for kind in DECLARE][-1],
+    caught_by="interest-changes/each-kind-has-ids-of-its-own",
+)
+fault(
+    "tells-a-known-node-nothing-again",
+    "Tells a node that comes again nothing of what is there.",
+    snapshot=lambda node, base, link: (
+        iter(()) if node.met.setdefault(link.zid, link.session) != link.session else base()
+    ),
+    state={"met": dict},
+    caught_by="interest-changes/who-comes-again-is-told-again",
+)
 fault(
     "answers-with-every-key",
     "Answers an interest with declarations of its kinds under any key; later ones are restricted to its key.",

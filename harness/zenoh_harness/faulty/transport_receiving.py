@@ -132,7 +132,10 @@ fault(
     "Ignores all but the first transport message of a batch.",
     of=_OneABatch,
     passes_over=lambda node: node.taken > 1,
-    caught_by="session-fragments/every-message-of-a-batch-is-taken",
+    caught_by=(
+        "session-fragments/every-message-of-a-batch-is-taken",
+        "routing-lanes/what-came-in-one-batch-keeps-its-lanes-and-fits",
+    ),
 )
 fault(
     "takes-one-message-of-a-frame",
@@ -140,7 +143,10 @@ fault(
     on_session=lambda base, message: (
         base(message=replace(message, messages=message.messages[:1])) if isinstance(message, Frame) else base()
     ),
-    caught_by="session-fragments/every-message-of-a-batch-is-taken",
+    caught_by=(
+        "session-fragments/every-message-of-a-batch-is-taken",
+        "routing-lanes/what-came-in-one-batch-keeps-its-lanes-and-fits",
+    ),
 )
 fault(
     "takes-no-fragment-behind-a-frame",

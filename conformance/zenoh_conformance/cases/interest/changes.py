@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.establishment.states import comes_back
+from zenoh_conformance.cases.routing.pasts import declares as declares_as
 from zenoh_conformance.cases.routing.plain import KINDS, ROUTES
 from zenoh_conformance.messages import Declare, InterestMode, InterestOptions
-from zenoh_conformance.talking import Scene, parties
+from zenoh_conformance.talking import Party, Scene, parties
 
 from .snapshots import who_asks_is_told
-from .telling import BOTH, OPTION, TAKEN_BACK, declares, is_final, waits_for
+from .telling import BOTH, KIND, OPTION, TAKEN_BACK, declares, is_final, waits_for, watched
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=KINDS)
@@ -101,3 +105,48 @@ def interests_of_two_sessions_may_have_one_id(scene: Scene) -> None:
 
     with two.us.about("declarations/forwarded-on-interest"):
         waits_for(scene, two, "token", "k/b", step="another session's interest ended")
+
+
+@case(
+    "declarations/forwarded-on-interest",
+    needs=ROUTES,
+    control=who_asks_is_told,
+    parameters=[{"kind": kind, "other": other} for kind, other in permutations(KIND, 2)],
+)
+def each_kind_has_ids_of_its_own(scene: Scene, *, kind: str, other: str) -> None:
+    """
+    Something of one kind and something of another have one id; the other is taken back: the one stands.
+
+        us       DECLARE (.. 7), DECLARE (another kind 7), DECLARE (undeclare the other kind 7)
+        watcher  INTEREST (CurrentFuture)
+        target   to the watcher: DECLARE (..)
+    """
+    watcher, us = parties(scene, "watcher", "us")
+    number = declares(us, kind, "k/a")
+    declares_as(us, other, "k/b", number)
+    us.retracts(TAKEN_BACK[other], number)
+
+    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
+
+    waits_for(scene, watcher, kind, "k/a", step="what has the same id")
+
+
+@case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
+def who_comes_again_is_told_again(scene: Scene, *, kind: str) -> None:
+    """
+    A node that was told of something ends its session and opens another: it is told again, as soon as it asks.
+
+        watcher  INTEREST (CurrentFuture)
+        target   to the watcher: DECLARE (..)
+        watcher  CLOSE; a new session of the same node, INTEREST (CurrentFuture)
+        target   to the watcher: DECLARE (..), DECLARE (D_FINAL)
+    """
+    watcher, other = watched(scene, kind)
+    declares(other, kind, "k/a")
+    waits_for(scene, watcher, kind, "k/a")
+    watcher.leaves()
+
+    again = Party(comes_back(scene, watcher.us.zid, step="not reached: a new session"), "again", watcher.root)
+    again.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
+
+    waits_for(scene, again, kind, "k/a", step="the snapshot of who comes again")

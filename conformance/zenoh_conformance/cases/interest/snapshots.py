@@ -9,8 +9,11 @@ from zenoh_conformance.cases.routing.plain import ROUTES
 from zenoh_conformance.messages import (
     Declare,
     DToken,
+    Interest,
     InterestMode,
     InterestOptions,
+    Push,
+    Put,
     QueryableInfo,
 )
 from zenoh_conformance.talking import Party, Scene, parties
@@ -291,9 +294,10 @@ def the_future_has_no_snapshot(scene: Scene, *, kind: str) -> None:
 @case("interests/final-stops-future", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
 def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     """
-    Final ends an interest: what is declared after it is not told. What was told may still be taken back.
+    Final ends an interest: what is declared after it is not told, and what follows it in its FRAME is read. What was told may still be
+    taken back.
 
-        watcher  INTEREST (CurrentFuture), INTEREST (Final, the same id)
+        watcher  INTEREST (CurrentFuture), FRAME (INTEREST (Final, the same id), another message)
         other    DECLARE (..)
         target   to the watcher: nothing
         watcher  INTEREST (Current, the same id)
@@ -306,8 +310,10 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     declares(other, kind, "k/a")
     waits_for(scene, watcher, kind, "k/a")
 
-    watcher.ends_interest(interest.id)
-    watcher.settles()
+    behind = Push(key=watcher.key("k/behind"), body=Put(payload=b""))
+    watcher.us.say(Interest(id=interest.id, mode=InterestMode.FINAL), behind)
+    with watcher.us.about("interests/final-carries-only-id"):
+        watcher.settles()
     declares(other, kind, "k/b")
     watcher.settles()
     expect_keys(scene, watcher, kind, ["k/a"], step="after Final")

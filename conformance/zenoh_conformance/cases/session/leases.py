@@ -8,13 +8,14 @@ from functools import partial
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import calm
 from zenoh_conformance.cases.establishment.limits import a_silent_session_expires, opened
+from zenoh_conformance.cases.interest.telling import KIND, OPTION, TAKEN_BACK, declares, waits_for
 from zenoh_conformance.cases.query.ends import a_query_ends_though_its_source_is_gone
 from zenoh_conformance.cases.routing.plain import ROUTES
-from zenoh_conformance.messages import Close, InterestMode, InterestOptions, KeepAlive, Request, UToken, sane
+from zenoh_conformance.messages import Close, Declare, InterestMode, InterestOptions, KeepAlive, Request, sane
 from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Dialogue, Party, Scene
 
-from .close_scope import seen_by_a_watcher, what_a_session_declared_ends_with_it
+from .close_scope import what_a_session_declared_ends_with_it
 from .settled_terms import LONGEST, a_stated_lease_is_kept
 
 LEASE = 2
@@ -113,25 +114,33 @@ def a_silent_session_of_any_lease_expires(scene: Scene, *, lease: int) -> None:
     needs=("routing", "interests", "several-sessions"),
     control=what_a_session_declared_ends_with_it,
     timed=True,
+    parameters=grid(kind=KIND),
 )
-def what_a_dead_session_declared_is_taken_back(scene: Scene) -> None:
+def what_a_dead_session_declared_is_taken_back(scene: Scene, *, kind: str) -> None:
     """
-    A session has declared a token, and another one watches; it says nothing more, and when its lease is over the token is taken back.
+    A session has declared something, and another one watches; it says nothing more, and when its lease is over that is taken back.
 
-        us       OpenSyn (lease 2 s) .. OpenAck
-        us       DECLARE (token)
-        watcher  hears of it
-        us       nothing
-        target   to the watcher: DECLARE (the token is undeclared)
+        other    OpenSyn (lease 2 s) .. OpenAck
+        other    DECLARE (..)
+        target   to the watcher: DECLARE (..)
+        other    nothing
+        target   to the watcher: DECLARE (undeclare)
     """
-    us = opened(scene.dialogue(), lease=LEASE)
-    watcher, token = seen_by_a_watcher(scene, us)
+    us = opened(scene.dialogue("other"), lease=LEASE)
+    root = root_of_scene(us.zid)
+    other, watcher = Party(us, "other", root), Party(scene.session("watcher"), "watcher", root)
+    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
+    declares(other, kind, "k/a")
+    told = waits_for(scene, watcher, kind, "k/a", step="not reached: it is heard of").body.id
 
     us.fall_silent()
 
-    heard = watcher.stream(2 * LEASE + watcher.unit, silent=False)
-    gone = any(isinstance(seen.message, UToken) and seen.message.id == token for seen in heard)
-    watcher.require(gone, expected="the token taken back", got="a token that stands", step="what the session declared")
+    def taken_back() -> bool:
+        bodies = [heard.message.body for heard in watcher.heard(Declare)]
+        return any(isinstance(body, TAKEN_BACK[kind]) and body.id == told for body in bodies)
+
+    gone = watcher.us.wait_until(taken_back, 2 * LEASE + watcher.us.unit)
+    watcher.us.require(gone, expected=f"the {kind} taken back", got="one that stands", step="what the session declared")
     calm(scene)
 
 
