@@ -34,6 +34,7 @@ from zenoh_conformance.primitives import Timestamp, WireExpr, ZenohID, keyexpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import Enc, Exts, Unknown
 from zenoh_harness.reference import Base, Link, Pending, Reference, after, before, declare, whole
+from zenoh_harness.reference.groups import MULTICAST
 
 from . import row, variant
 
@@ -191,7 +192,8 @@ def dressed(message: Any) -> Any:
 @variant("route", permitted="query#request-response-flow: a node may send any query at any time")
 def asks_in_mid_session(node: Reference, base: Base[None], link: Link, message: Any, **how: Any) -> None:
     """Sends a query and an interest to a session after each publication, query or declaration of it."""
-    if isinstance(message, Push | Request | Declare) and (number := ask(node, link)) is not None:
+    asks = isinstance(message, Push | Request | Declare) and link.session != MULTICAST
+    if asks and (number := ask(node, link)) is not None:
         node.say(link, Interest(id=1000 + number, mode=InterestMode.CURRENT, options=InterestOptions.TOKENS))
     base(link, message, **how)
 

@@ -149,4 +149,4 @@ def who_comes_again_is_told_again(scene: Scene, *, kind: str) -> None:
     again = Party(comes_back(scene, watcher.us.zid, step="not reached: a new session"), "again", watcher.root)
     again.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
 
-    waits_for(scene, again, kind, "k/a", step="the snapshot of who comes again")
+    waits_for(scene, again, kind, "k/a", step="the snapshot of a node that comes again")

@@ -20,6 +20,7 @@ from zenoh_conformance.messages import (
     sane,
 )
 from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.talking import Asked, Heard, Party, Scene, parties, parties_of, payload_of, told
 from zenoh_conformance.wire import Exts
 
@@ -118,7 +119,10 @@ def what_came_in_one_batch_keeps_its_lanes_and_fits(scene: Scene, *, size: int) 
     subscriber.declares_subscriber("k")
     of_a_lane = {priority: [push(publisher, "k", bytes(SIZE // 10), priority)] * 4 for priority in LANES}
 
-    publisher.us.send(*(publisher.us.frame(*pushes, priority=lane) for lane, pushes in of_a_lane.items()))
+    frames = [encode(publisher.us.frame(*pushes, priority=lane)) for lane, pushes in of_a_lane.items()]
+    fits = sum(map(len, frames)) <= publisher.us.room
+    publisher.us.require(fits, expected="room for both", got="a smaller batch", step="not reached: one batch")
+    publisher.us.send(*frames)
 
     for _ in range(sum(map(len, of_a_lane.values()))):
         with subscriber.us.about("push/push-reaches-intersecting"):
