@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from zenoh_conformance.messages import Del, DelAttachment, Frame, Push, Put, PutAttachment
+from zenoh_conformance.messages import Del, DelAttachment, Frame, Push, Put, PutAttachment, Response
 from zenoh_conformance.messages.data import Shm, SourceInfo
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
@@ -107,6 +107,14 @@ fault(
     "Forwards values in shared memory, though it has none.",
     route=lambda node, base, link, message, reliable: (
         node.on_push(link, message, reliable=reliable) if isinstance(message, Push) else base()
+    ),
+    caught_by=f"{VALUES}/a-value-in-shared-memory-is-refused",
+)
+fault(
+    "passes-marked-answers",
+    "Forwards answers in shared memory, though it has none.",
+    route=lambda node, base, link, message: (
+        node.on_response(link, message) if isinstance(message, Response) else base()
     ),
     caught_by=f"{VALUES}/a-value-in-shared-memory-is-refused",
 )

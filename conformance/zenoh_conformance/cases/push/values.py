@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid, pairwise
-from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber, heard_of, low_latency
-from zenoh_conformance.messages import Del, DelAttachment, Push, Put, PutAttachment
+from zenoh_conformance.cases.routing.plain import (
+    ROUTES,
+    a_publication_reaches_a_subscriber,
+    asked_of,
+    heard_of,
+    low_latency,
+)
+from zenoh_conformance.messages import Del, DelAttachment, Push, Put, PutAttachment, Reply, Response
 from zenoh_conformance.messages.data import Shm, SourceInfo
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import Encoding, Timestamp, ZenohID
-from zenoh_conformance.talking import Party, Scene
+from zenoh_conformance.talking import Party, Scene, payload_of
 from zenoh_conformance.wire import Enc, Exts, Unknown
 
 URGENT = 2
@@ -200,24 +206,39 @@ def priority_and_congestion_control_pass(scene: Scene, *, value: int | None) -> 
     subscriber.us.require(got & 0x1F == wanted, expected="QoS as it was said", got="another", step="QoS")
 
 
+SLICES = b"\x01\x00\x03raw"
+"""A payload that is a list of one slice."""
+
+
 @case(
     "push/shm-not-understood-rejects",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     breaks=("law/shared-memory-is-agreed",),
+    parameters=grid(what=("value", "answer")),
 )
-def a_value_in_shared_memory_is_refused(scene: Scene) -> None:
+def a_value_in_shared_memory_is_refused(scene: Scene, *, what: str) -> None:
     """
     Nobody has shown shared memory in INIT; a PUT with the Shm marker is refused: it comes to nobody.
 
-        publisher  PUSH (PUT, Shm)
-        target     to the subscriber: nothing; the publisher's session may end
+        publisher  PUSH (PUT, Shm); or, of a query, RESPONSE (REPLY (PUT, Shm))
+        target     to the subscriber or querier: nothing; the publisher's session may end
     """
-    publisher, subscriber = heard_of(scene, whole=False)
-    publisher.puts("k", body=Put(exts=Exts((Shm(),)), payload=b"\x01\x00\x03raw"))
-    publisher.settles_or_ends()
-
-    subscriber.expect_no_push(step="the marked value", but=1)
+    marked = Put(exts=Exts((Shm(),)), payload=SLICES)
+    if what == "value":
+        publisher, subscriber = heard_of(scene, whole=False)
+        publisher.puts("k", body=marked)
+        publisher.settles_or_ends()
+        subscriber.expect_no_push(step="the marked value", but=1)
+        return
+    querier, queryable = asked_of(scene)
+    asked = querier.asks("k", consolidation=1)
+    number = queryable.takes(asked, step="not reached: the query is passed on")
+    queryable.says(Response(id=number, key=queryable.key("k"), body=Reply(body=marked)))
+    queryable.settles_or_ends()
+    querier.settles()
+    came = [each for each in querier.answers(asked) if payload_of(each.message) == SLICES]
+    querier.us.require(not came, expected="no Response", got="Response", step="the marked answer")
 
 
 @case(
