@@ -6,6 +6,7 @@ Toward a node that routes between its clients.
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.establishment.states import comes_back
 from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, answers, asked_of, low_latency
 from zenoh_conformance.messages import Budget, Put, Reply, Request, Response, ResponseFinal, Target, UQueryable, sane
 from zenoh_conformance.talking import Asked, Party, Scene, parties, payload_of
@@ -382,12 +383,18 @@ def who_has_left_is_not_waited_for(scene: Scene) -> None:
         querier.expect_final(querier.asks("k"), step="it ends")
 
 
-@case("query/query-complete-on-finals", needs=ROUTES, control=a_query_reaches_a_queryable)
-def who_asked_may_leave(scene: Scene) -> None:
+@case(
+    "query/query-complete-on-finals",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(back=(False, True)),
+)
+def who_asked_may_leave(scene: Scene, *, back: bool) -> None:
     """
-    The querier leaves before the answer: the queryable and others are served as before.
+    The querier leaves before the answer, and may come again: the queryable and others are served as before, and a new session of the
+    same node hears nothing of what the old one asked.
 
-        querier    REQUEST, CLOSE
+        querier    REQUEST, CLOSE; perhaps a new session
         queryable  RESPONSE, RESPONSE_FINAL
         target     others' queries go on
     """
@@ -397,12 +404,16 @@ def who_asked_may_leave(scene: Scene) -> None:
     queryable.takes(asked)
 
     querier.leaves()
+    later = comes_back(scene, querier.us.zid, step="not reached: a new session") if back else None
     answers(queryable, asked, b"1")
     queryable.settles("who asked has left")
     again = other.asks("k", parameters="again")
     answers(queryable, again, b"2")
 
     other.expect_answers(again, [b"2"], step="another one's query")
+    if later is not None:
+        heard = [seen for seen in later.fence() if isinstance(seen.message, Response)]
+        later.require(not heard, expected="no Response", got="Response", step="what the session before it asked")
 
 
 @case(
