@@ -288,7 +288,8 @@ def is_told(scene: Scene, us: Dialogue, *, reliable: bool, priority: int = sane.
     (publisher,) = parties(scene, "publisher")
     heard_again(us)
     marks = Exts((network.QoS(value=priority | sane.BLOCK & 8),))
-    publisher.us.say(replace(push_of(publisher, b"1"), exts=marks), reliable=reliable, priority=priority)
+    lane = priority if publisher.has_lanes else None
+    publisher.us.say(replace(push_of(publisher, b"1"), exts=marks), reliable=reliable, priority=lane)
     expect_in_group(us, b"1", "a publication after a JOIN")
     said = us.wire.now()
     us.wait_until(lambda: isinstance(us.heard[-1].message, Join) and us.heard[-1].time - said > DELAYED)

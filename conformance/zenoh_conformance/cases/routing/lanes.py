@@ -117,6 +117,7 @@ def what_came_in_one_batch_keeps_its_lanes_and_fits(scene: Scene, *, size: int) 
     takes(scene, SIZE)
     publisher, subscriber = parties_of(scene, publisher={}, subscriber={"batch_size": size})
     subscriber.declares_subscriber("k")
+    publisher.us.require(publisher.has_lanes, expected="lanes", got="none", step="not reached: lanes")
     of_a_lane = {priority: [push(publisher, "k", bytes(SIZE // 10), priority)] * 4 for priority in LANES}
 
     frames = [encode(publisher.us.frame(*pushes, priority=lane)) for lane, pushes in of_a_lane.items()]
