@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishment.states import comes_back
-from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, answers, asked_of, low_latency
+from zenoh_conformance.cases.routing.plain import (
+    ROUTES,
+    a_query_reaches_a_queryable,
+    answers,
+    asked_of,
+    is_answered_after_a_moment,
+    low_latency,
+)
 from zenoh_conformance.messages import Budget, Put, Reply, Request, Response, ResponseFinal, Target, UQueryable, sane
 from zenoh_conformance.talking import Asked, Party, Scene, parties, payload_of
 
@@ -19,9 +26,6 @@ LONG_MS = 600_000
 """A Timeout that no run comes to."""
 HANDFUL = 100
 """So many are said before they are looked for: what waits for us never fills a link."""
-
-LONGEST_MOMENT = 2.0
-"""Seconds; patience is stretched to far more on a busy machine, and the lease that our parties state is 10 s."""
 
 
 @case(
@@ -492,17 +496,3 @@ def a_query_fits_the_range_of_who_gets_it(scene: Scene) -> None:
     number = queryable.takes(querier.asks("k", number=min(70_000, querier.us.request_mask)))
 
     us.require(number < 256, expected="an id of 8 bits", got="a larger one", step="the query is passed on")
-
-
-def is_answered_after_a_moment(querier: Party, queryable: Party, asked: Asked) -> None:
-    """Deviate where a query ends in an eighth of our patience, before it is answered, or its answer does not come then.
-
-    The moment is at most `LONGEST_MOMENT`: who answers is silent in it, and must not be so for its own lease.
-    """
-    for _ in querier.us.stream(min(querier.us.unit / 8, LONGEST_MOMENT), silent=False):
-        pass
-    early = querier.finals(asked)
-    querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="before its timeout")
-    answers(queryable, asked, b"1")
-
-    querier.expect_answers(asked, [b"1"], step="after a moment")

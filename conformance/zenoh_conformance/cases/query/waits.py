@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.routing.plain import ROUTES, asked_of
+from zenoh_conformance.cases.routing.plain import ROUTES, asked_of, is_answered_after_a_moment
 from zenoh_conformance.talking import Scene
 
 from .ends import (
     a_query_does_not_end_before_its_timeout,
-    is_answered_after_a_moment,
     no_more_answers_come_than_the_budget_wants,
 )
 

@@ -83,6 +83,10 @@ def served(scene: Scene, *names: str, complete: bool = False, key: str = "k") ->
     return (querier, *others)
 
 
+LONGEST_MOMENT = 2.0
+"""Seconds; patience is stretched to far more on a busy machine, and the lease that our parties state is 10 s."""
+
+
 def asked_of(scene: Scene, key: str = "k") -> tuple[Party, Party]:
     """A querier, and a queryable of that key."""
     querier, queryable = parties(scene, "querier", "queryable")
@@ -94,6 +98,20 @@ def answers(queryable: Party, asked: Asked, payload: bytes, **fields: Any) -> No
     """Answer a query with one reply and its end."""
     queryable.replies(asked, payload, **fields)
     queryable.finishes(asked)
+
+
+def is_answered_after_a_moment(querier: Party, queryable: Party, asked: Asked) -> None:
+    """Deviate where a query ends in an eighth of our patience, before it is answered, or its answer does not come then.
+
+    The moment is at most `LONGEST_MOMENT`: who answers is silent in it, and must not be so for its own lease.
+    """
+    for _ in querier.us.stream(min(querier.us.unit / 8, LONGEST_MOMENT), silent=False):
+        pass
+    early = querier.finals(asked)
+    querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="before its timeout")
+    answers(queryable, asked, b"1")
+
+    querier.expect_answers(asked, [b"1"], step="after a moment")
 
 
 def heard_of(scene: Scene, *, whole: bool = True) -> tuple[Party, Party]:
