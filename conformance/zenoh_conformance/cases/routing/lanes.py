@@ -125,9 +125,9 @@ def what_came_in_one_batch_keeps_its_lanes_and_fits(scene: Scene, *, size: int) 
     publisher.us.require(fits, expected="room for both", got="a smaller batch", step="not reached: one batch")
     publisher.us.send(*frames)
 
-    for _ in range(sum(map(len, of_a_lane.values()))):
+    for number in range(sum(map(len, of_a_lane.values()))):
         with subscriber.us.about("push/push-reaches-intersecting"):
-            subscriber.expect_push("k", step="the publication")
+            subscriber.expect_push("k", step=f"publication {number + 1} of one batch")
         in_its_lane(subscriber, subscriber.heard(Push)[-1])
     with subscriber.us.about("session-establishment/batch-size-effective-minimum"):
         most = subscriber.us.largest
