@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.judging.law import law
+from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import (
     Declare,
     DKeyExpr,
@@ -152,46 +152,34 @@ class UndeclaredWasDeclared(SessionLaw):
             self.require(False, at=seen, path="declare.body.id", expected="what was declared", got=got)
 
 
-class _NamesKey(SessionLaw):
+class _NamesKey(Law):
     """What takes a declaration back says its key."""
 
     kind: type[Any]
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.declared: dict[tuple[Side, int], str | None] = {}
-        """The key of what is declared, by side and id; None where it is not known."""
-
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         """An extension without content names no key either."""
-        body, path = declare.body, "declare.body.exts"
-        if isinstance(body, TAKES_BACK[self.kind]):
-            self.declared[seen.sender, body.id] = self.session.names.whole(seen.sender, body.key)
-        elif isinstance(body, self.kind):
+        if isinstance(declare.body, self.kind):
             self.subject(seen)
-            self.require(names_key(body), at=seen, path=path, expected="WireExpr with the key", got="none")
-            held, said = self.declared.pop((seen.sender, body.id), None), body.exts.get(WireExprExt)
-            if held is not None and names_key(body):
-                own, suffix = bool(said.flags & 2), said.suffix or ""
-                key = self.session.names.whole(seen.sender, WireExpr(scope=said.scope, suffix=suffix, mapping=own))
-                self.require(key in (None, held), at=seen, path=path, expected="the key of it", got="another key")
+            path = "declare.body.exts"
+            self.require(names_key(declare.body), at=seen, path=path, expected="WireExpr with the key", got="none")
 
 
-@law("declarations/undeclare-subscriber-names-key", per="session")
+@law("declarations/undeclare-subscriber-names-key")
 class UndeclaredSubscriberNamesKey(_NamesKey):
     """U_SUBSCRIBER says the key of the subscriber."""
 
     kind = USubscriber
 
 
-@law("declarations/undeclare-queryable-names-key", per="session")
+@law("declarations/undeclare-queryable-names-key")
 class UndeclaredQueryableNamesKey(_NamesKey):
     """U_QUERYABLE says the key of the queryable."""
 
     kind = UQueryable
 
 
-@law("declarations/undeclare-token-names-key", per="session")
+@law("declarations/undeclare-token-names-key")
 class UndeclaredTokenNamesKey(_NamesKey):
     """U_TOKEN says the key of the token."""
 

@@ -51,12 +51,6 @@ fault(
     caught_by="interest-changes/who-comes-again-is-told-again",
 )
 fault(
-    "takes-back-under-another-key",
-    "Names another key where it takes a declaration back.",
-    undeclared=lambda base, key: base(key=f"{key}/other"),
-    caught_by=tuple(f"law/undeclared-{kind}-names-key" for kind in ("queryable", "subscriber", "token")),
-)
-fault(
     "answers-with-every-key",
     "Answers an interest with declarations of its kinds under any key; later ones are restricted to its key.",
     snapshot=lambda node, link, interest: beyond(
