@@ -15,6 +15,7 @@ LONG = dict.fromkeys(
         "settled-terms/a-stated-lease-is-kept",
         "settled-terms/its-stated-lease-is-kept",
         "session-leases/each-session-is-kept-alive",
+        "close-scope/each-link-of-a-session-is-kept-alive",
         "session-modes/*what=is-kept-alive*",
     ),
     "the lease is longer than a case waits",
