@@ -21,7 +21,7 @@ REORDERED: Final = 256
 """Numbers by which a datagram may be late: one overtakes another, and a JOIN may follow a FRAME that it does not count."""
 
 DELAYED: Final = 1.0
-"""Seconds after which no datagram overtakes another."""
+"""Seconds after which a JOIN counts every FRAME before it; a FRAME may have waited in its lane for longer than a JOIN."""
 
 LOST: Final = 1 << 20
 FASTEST: Final = 1e7
@@ -240,7 +240,8 @@ class NumbersGoOnFromJoin(Law):
         mask, last = self.mask[seen.sender], self.next.get(channel)
         if last is not None:
             self.subject(seen)
-            late = REORDERED if seen.time - self.told[channel] < DELAYED else 0
+            stale = path.startswith("join") and seen.time - self.told[channel] >= DELAYED
+            late = 0 if stale else REORDERED
             on = (number - last + late) & mask
             holds = number <= mask and on <= (mask >> 1) + late
             self.require(holds, at=seen, path=path, expected="a number after the last one", got="one before it")

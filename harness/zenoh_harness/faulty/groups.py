@@ -11,7 +11,7 @@ from zenoh_conformance.messages import Close, Fragment, Hello, Init, Join, Open,
 from zenoh_conformance.messages.join import NextSn, QoS
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import after
+from zenoh_harness.reference import after, before
 from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.groups import MULTICAST, SCOUTING
 
@@ -135,10 +135,7 @@ NUMBERS: dict[str, tuple[str, Callable[[tuple[NextSn, ...]], tuple[NextSn, ...]]
     "takes-the-numbers-of-the-default-lane": ("of the default priority for all", lambda sns: (sns[5],) * 8),
     "takes-the-numbers-of-the-lane-before": ("of the priority before", lambda sns: (sns[0], *sns[:-1])),
     "takes-the-numbers-of-lanes-backwards": ("in reverse order", lambda sns: sns[::-1]),
-    "takes-the-numbers-of-the-other-channel": (
-        "of the other channel",
-        _swap,
-    ),
+    "takes-the-numbers-of-the-other-channel": ("of the other channel", _swap),
 }
 """Name to which numbers of QoS in a JOIN are taken."""
 
@@ -269,9 +266,7 @@ fault(
 fault(
     "says-no-join-once-another-left",
     "Says no JOIN any more when a node has left the group by CLOSE.",
-    on_member=lambda node, base, message: (base(), node.left.append(message) if isinstance(message, Close) else None)[
-        0
-    ],
+    on_member=before(lambda node, message: node.left.append(message) if isinstance(message, Close) else None),
     say_join=lambda node, base: None if node.left else base(),
     state={"left": list},
     caught_by=REPEATED,

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from zenoh_conformance.messages import Reply, ResponseFinal
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.primitives import WireExpr, ZenohID
 from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import Pending, Reference, before
 
@@ -156,6 +156,22 @@ def answers_who_has_not_asked(node, base, link, response):
             node.say(other, replace(response, id=pending.request_id))
             node.say(other, ResponseFinal(id=pending.request_id))
     base()
+
+
+@faulty(caught_by=f"{ENDS}/who-asked-may-leave", also={"law/*": "answers go to who has not asked"})
+class AnswersALaterSessionOfTheAsker(Reference):
+    """Sends what comes for a querier that has left to a later session of the same node."""
+
+    askers = cached_property(lambda node: dict[str, ZenohID]())
+    """Each session that has ended, to its node."""
+
+    def on_gone(self, link):
+        self.askers[link.session] = link.zid
+        super().on_gone(link)
+
+    def link_of(self, session):
+        again = (other for other in self.links.values() if other.live and other.zid == self.askers.get(session, b""))
+        return super().link_of(session) or next(again, None)
 
 
 @faulty("on_request", caught_by="query-targets/a-query-goes-under-no-other-key")

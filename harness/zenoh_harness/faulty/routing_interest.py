@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count, islice
 
-from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, DSubscriber, UKeyExpr, sane
+from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, DSubscriber, Interest, UKeyExpr, sane
 from zenoh_conformance.wire import NO_EXTS
-from zenoh_harness.reference import Reference, after, before
+from zenoh_harness.reference import INVALID, Reference, after, before, refuse
 from zenoh_harness.reference.declaring import ASKED, DECLARE, UNDECLARE, declare, whole
 
 from . import fault, faulty
@@ -28,6 +28,14 @@ class _SaysOtherwise(Reference):
         raise NotImplementedError
 
 
+def _misreads_what_follows_a_final(node, base, message):
+    if node.final:
+        refuse(INVALID)
+    if isinstance(message, Interest) and not message.mode:
+        node.final.append(message)
+    base()
+
+
 def beyond(node, link, kinds):
     """What there is of kinds of declarations, whatever the key."""
     return [
@@ -40,6 +48,14 @@ fault(
     "Takes back the declarations of every kind that have the id of one that is taken back.",
     on_entity_gone=lambda base: [base(kind=kind) for kind in DECLARE][-1],
     caught_by="interest-changes/each-kind-has-ids-of-its-own",
+)
+fault(
+    "reads-options-in-a-final",
+    "Reads a byte of options behind INTEREST Final, which has none, and misreads what follows it in its FRAME.",
+    route=_misreads_what_follows_a_final,
+    on_batch=before(lambda node: node.final.clear()),
+    state={"final": list},
+    caught_by="interest-snapshots/after-final-nothing-is-told",
 )
 fault(
     "tells-a-known-node-nothing-again",

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from zenoh_conformance.messages import NetworkOam, Push
 from zenoh_conformance.messages.network import QoS
-from zenoh_harness.reference import Link, Reference
+from zenoh_harness.reference import Link, Reference, before
 
 from . import fault, faulty
 
@@ -48,6 +48,14 @@ fault(
         node.refuse(link, 2) if isinstance(message, NetworkOam) and message.exts.get(QoS) is None else base()
     ),
     caught_by="qos-defaults/an-oam-without-qos-is-data",
+)
+fault(
+    "sends-a-batch-in-the-lane-of-its-first-message",
+    "Forwards all that came in one batch in the lane of the first of it.",
+    on_batch=before(lambda node: node.lane.clear()),
+    lane_of=lambda node, base: node.lane.setdefault("first", base()),
+    state={"lane": dict},
+    caught_by="routing-lanes/what-came-in-one-batch-keeps-its-lanes-and-fits",
 )
 fault(
     "drops-what-must-wait",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +39,19 @@ class _DeadAreOthers(Reference):
 
 EXTENSIONS = "session-extensions"
 
+DEAD = {
+    "token": "what-a-dead-session-declared",
+    "subscriber": "subscribers-of-a-dead-session",
+    "queryable": "queryables-of-a-dead-session",
+}
+
+
+def _clears(table: str) -> Callable[..., None]:
+    def bury(link):
+        getattr(link, table).clear()
+
+    return bury
+
 
 def odd(message: Any) -> bool:
     """Whether a message has an unknown extension."""
@@ -62,13 +76,14 @@ fault(
     on_close=lambda base, close: base(close=replace(close, session=True)),
     caught_by="close-scope/close-of-a-link-leaves-the-others",
 )
-fault(
-    "remembers-what-a-dead-session-declared",
-    "Keeps the declarations of a session whose lease expired.",
-    of=_DeadAreOthers,
-    bury=lambda link: link.tokens.clear(),
-    caught_by=f"{LEASES}/what-a-dead-session-declared-is-taken-back",
-)
+for _kind, _name in DEAD.items():
+    fault(
+        f"remembers-{_name}",
+        f"Withdraws no {_kind} of a session whose lease expired.",
+        of=_DeadAreOthers,
+        bury=_clears(f"{_kind}s"),
+        caught_by=f"{LEASES}/what-a-dead-session-declared-is-taken-back",
+    )
 fault(
     "waits-for-who-fell-silent",
     "Waits for the RESPONSE_FINAL of a session whose lease expired.",

@@ -76,7 +76,7 @@ class Responder(Negotiating):
         need(self.accepts_initial_sn(link, open_.initial_sn), INVALID, "initial_sn")
         need(not self.config.credentials or self.accepts_proof(link, open_), INVALID, "authentication")
         need(not link.terms.multilink or multilink.proves(open_.exts, self.nonce(link)), INVALID, "multilink")
-        others = [other for other in self.links.values() if other.live and other.inside is None and other is not link]
+        others = [other for other in self.links.values() if other.live and other.zid and other is not link]
         need(sum(other.zid == link.zid for other in others) < self.most_links(link), MAX_LINKS)
         need(len({other.zid for other in others} | {link.zid}) <= self.config.max_sessions, MAX_SESSIONS)
 

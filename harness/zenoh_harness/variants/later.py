@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
-from zenoh_conformance.messages import Interest
-from zenoh_harness.reference import Action, Base, Config, Link, Reference
+from zenoh_conformance.messages import Interest, Response
+from zenoh_harness.reference import Action, Base, Config, Link, Pending, Reference
 from zenoh_harness.reference.declaring import CURRENT, FUTURE
 from zenoh_harness.reference.link import Entity
 
@@ -109,6 +109,24 @@ row(
         else base()
     ),
 )
+
+
+@variant(permitted="reply#consolidation: no page says when an answer is passed on, but that it comes before the final")
+class KeepsAnswersUntilTheFinal(Reference):
+    """Passes the answers to a query on with its final."""
+
+    kept = cached_property(lambda node: dict[int, list[tuple[str, Response]]]())
+    """The answers of each query, by the identity of its state."""
+
+    def answer(self, pending: Pending, asker: Link, key: str, response: Response) -> None:
+        self.kept.setdefault(id(pending), []).append((key, response))
+
+    def finish(self, pending: Pending) -> None:
+        asker = self.link_of(pending.asker)
+        for key, response in self.kept.pop(id(pending), []):
+            if asker is not None and not pending.over:
+                super().answer(pending, asker, key, response)
+        super().finish(pending)
 
 
 row(

@@ -27,7 +27,6 @@ row(
     "holds-one-session",
     "Holds one session; it refuses another one at OPEN.",
     permitted=LIMITS,
-    unjudged={"multicast/a-join-with-qos-suffices-to-be-told": "its group counts as a session"},
     settings={"max_sessions": 1},
     lacks=frozenset({"several-sessions"}),
 )

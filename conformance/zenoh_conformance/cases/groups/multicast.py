@@ -30,6 +30,8 @@ SOON = 10.0
 """Seconds in which a JOIN comes whose lease we do not know yet; known implementations say one every 2.5 seconds."""
 DELAYED = 1.1
 """Seconds after which a JOIN counts whatever was said before it (law/numbers-go-on-from-join)."""
+PLAIN_LANES = QoS(sns=(NextSn(reliable=0, best_effort=0),) * 8)
+"""The QoS of a JOIN whose numbers begin with 0 in every lane."""
 LARGE = 3 * BATCH
 FAR = 1 << 20
 """A number far from the first one."""
@@ -37,9 +39,6 @@ SILENCE = 3.0
 """Seconds for which a node with a lease of one second is silent."""
 LAST = (1 << 28) - 1
 """The last number of 28 bits, those of resolution 0x0a."""
-
-
-PLAIN_LANES = QoS(sns=(NextSn(reliable=0, best_effort=0),) * 8)
 
 
 @case("message-reference/join-is-sufficient", needs=MULTICAST, profile=PROFILE)
@@ -74,7 +73,7 @@ def a_join_suffices_to_be_told(scene: Scene, *, reliable: bool) -> None:
         publisher  PUSH, in a session
         target     to the group: FRAME (PUSH), JOIN
     """
-    is_told(scene, member(scene), reliable=reliable)
+    tells_the_group(scene, member(scene), reliable=reliable)
 
 
 @case("message-reference/join-is-sufficient", needs=WITH_QOS, profile="multicast-qos")
@@ -107,7 +106,7 @@ def a_join_with_qos_suffices_to_be_told(scene: Scene, *, priority: int, reliable
         publisher  PUSH, in a session
         target     to the group: FRAME (PUSH), JOIN (QoS)
     """
-    is_told(scene, member(scene, exts=(PLAIN_LANES,)), reliable=reliable, priority=priority)
+    tells_the_group(scene, member(scene, exts=(PLAIN_LANES,)), reliable=reliable, priority=priority)
 
 
 @case(
@@ -285,7 +284,7 @@ def hears(subscriber: Party, payload: bytes, step: str) -> None:
     subscriber.us.require(came, expected="Push", got=subscriber.us.text_of(None), step=step)
 
 
-def is_told(scene: Scene, us: Dialogue, *, reliable: bool, priority: int = sane.DEFAULT_PRIORITY) -> None:
+def tells_the_group(scene: Scene, us: Dialogue, *, reliable: bool, priority: int = sane.DEFAULT_PRIORITY) -> None:
     """What another one publishes on a lane comes to the group, and later a JOIN. Deviates where it does not come."""
     (publisher,) = parties(scene, "publisher")
     heard_again(us)

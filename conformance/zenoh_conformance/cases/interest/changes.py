@@ -6,7 +6,6 @@ from itertools import permutations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishment.states import comes_back
-from zenoh_conformance.cases.routing.pasts import declares as declares_as
 from zenoh_conformance.cases.routing.plain import KINDS, ROUTES
 from zenoh_conformance.messages import Declare, InterestMode, InterestOptions
 from zenoh_conformance.talking import Party, Scene, parties
@@ -123,7 +122,7 @@ def each_kind_has_ids_of_its_own(scene: Scene, *, kind: str, other: str) -> None
     """
     watcher, us = parties(scene, "watcher", "us")
     number = declares(us, kind, "k/a")
-    declares_as(us, other, "k/b", number)
+    declares(us, other, "k/b", number)
     us.retracts(TAKEN_BACK[other], number)
 
     watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from zenoh_conformance.cases.routing import pasts
 from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
 from zenoh_conformance.messages import (
     Declare,
@@ -29,15 +30,10 @@ BOTH = (InterestMode.CURRENT, InterestMode.CURRENT_FUTURE)
 KIND = tuple(DECLARED)
 
 
-def declares(who: Party, kind: str, key: str) -> int:
+def declares(who: Party, kind: str, key: str, entity: int | None = None) -> int:
     """Declare something of a kind, and first the same beside it, which is to be told to nobody; its id."""
     who.declares_beside(DECLARED[kind], key)
-    makes: dict[str, Any] = {
-        "subscriber": who.declares_subscriber,
-        "queryable": who.declares_queryable,
-        "token": who.declares_token,
-    }
-    return int(makes[kind](key).id)
+    return pasts.declares(who, kind, key, entity)
 
 
 def told_of(watcher: Party, kind: str | None = None) -> list[Heard]:

@@ -129,9 +129,6 @@ def what_came_in_one_batch_keeps_its_lanes_and_fits(scene: Scene, *, size: int) 
         with subscriber.us.about("push/push-reaches-intersecting"):
             subscriber.expect_push("k", step=f"publication {number + 1} of one batch")
         in_its_lane(subscriber, subscriber.heard(Push)[-1])
-    with subscriber.us.about("session-establishment/batch-size-effective-minimum"):
-        most = subscriber.us.largest
-        subscriber.us.require(most <= size, expected=f"at most {size} bytes", got="a larger batch", step="batch")
 
 
 def asked_in(scene: Scene, priority: int, body: Reply | Err | None = None) -> tuple[Party, Asked]:

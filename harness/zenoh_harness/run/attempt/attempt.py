@@ -123,11 +123,8 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
-        stage, watch, dropped = (
-            _stage(item, conditions, number),
-            Watch.of(conditions.node),
-            _lost_so_far(conditions.node),
-        )
+        stage, watch = _stage(item, conditions, number), Watch.of(conditions.node)
+        dropped = _lost_so_far(conditions.node)
         program = conditions.node.program if isinstance(conditions.node.program, Program) else None
         written = program.written() if program else ()
         with conditions.budgets.one() as stage.budget:
