@@ -8,7 +8,6 @@ import pytest
 from run_fakes import REQUIREMENT, World
 
 from zenoh_conformance.cases.case import Case
-from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.variation import Dimension
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.reading.conversation import Side
@@ -98,26 +97,38 @@ def test_profiles_whose_cases_wait_are_judged_at_the_same_time(tmp_path):
 LANE = Dimension.of("lane", "in lane {}", 5, 1)
 
 
-def test_a_case_in_many_circumstances_goes_on_beside_those_that_must_be_alone(tmp_path):
-    made, barrier = world(tmp_path), threading.Barrier(2, timeout=20)
-    made.case("plain")
-    made.case("alone", meeting(barrier), alone=True)
-    meet = meeting(barrier)
+def test_a_case_in_many_circumstances_goes_on_beside_the_others(tmp_path):
+    made, begun, goes_on = world(tmp_path), threading.Event(), threading.Event()
 
-    def varied(scene, _variation):
-        if barrier.broken or meet(0, made):
-            raise Deviation(Finding(requirement=REQUIREMENT, sender=Side.RESPONDER, why="alone"))
+    def plain(_times, _world):
+        begun.set()
+        return None if goes_on.wait(20) else "alone"
 
+    def varied(_scene, _variation):
+        if begun.wait(20):
+            goes_on.set()
+
+    made.case("plain", plain)
     made.cases.append(
         Case(
             id="fake/long", requirement=REQUIREMENT, function=varied, about="long", role=Side.RESPONDER, varies=(LANE,)
         )
     )
-    made.case("alone-too", meeting(barrier), alone=True)
 
     _, verdicts = judged(made)
 
-    assert (verdicts["fake/alone"], verdicts["fake/alone-too"], verdicts["fake/long"]) == ("pass", "pass", "pass")
+    assert verdicts["fake/plain"] == "pass"
+
+
+def test_those_that_must_be_alone_have_two_instances(tmp_path):
+    made, meet = world(tmp_path), meeting(threading.Barrier(2, timeout=20))
+    made.case("plain")
+    made.case("alone", meet, alone=True)
+    made.case("alone-too", meet, alone=True)
+
+    _, verdicts = judged(made)
+
+    assert (verdicts["fake/alone"], verdicts["fake/alone-too"]) == ("pass", "pass")
 
 
 def test_the_vectors_are_played_in_the_copy(tmp_path):

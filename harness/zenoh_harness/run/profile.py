@@ -116,15 +116,16 @@ class ProfileRun:
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 
     def alone(self, items: Sequence[Item], can: Ability) -> AloneResults:
-        """Run the cases that must be alone, and on a further instance those that last long, for another process to record."""
-        long, alone = ([item for item in items if item.case.alone is only] for only in (False, True))
-        beside, of_long = replace(self, lifecycle=self.lifecycle.another()), list[AloneResults]()
+        """Run the cases that must be alone, on two instances where they take long, for another process to record."""
+        if self.options.depth == "quick":
+            return self._apart(items, can)
+        beside, of_beside = replace(self, lifecycle=self.lifecycle.another()), list[AloneResults]()
         try:
-            with Beside(lambda: of_long.append(beside._apart(long, can)), self.stop):
-                of_alone = self._apart(alone, can)
+            with Beside(lambda: of_beside.append(beside._apart(items[1::2], can)), self.stop):
+                results = self._apart(items[::2], can)
         finally:
             beside.lifecycle.stop()
-        return of_alone.with_those_of(*of_long)
+        return results.with_those_of(*of_beside)
 
     def _apart(self, items: Sequence[Item], can: Ability) -> AloneResults:
         controls = Controls(self.cases, self.ground)
@@ -238,7 +239,7 @@ class ProfileRun:
 
         What the target is known to leave unanswered waits, too: for all of its patience.
 
-        A copy of this process has an instance of its own: for those that must be alone, and for those that last long.
+        A copy of this process has an instance of its own for those that must be alone.
         """
         if self.allowance.over():
             yield from left_out(items, self.allowance)
@@ -249,7 +250,7 @@ class ProfileRun:
         timed = [
             item for item in items if beside and (waits(item) or (_can_wait(item) and item.case.requirement in silent))
         ]
-        alone = [item for item in items if item.case.alone or (self.fork is not None and _is_long(item))]
+        alone = [item for item in items if item.case.alone]
         others = [item for item in items if item not in timed and item not in alone]
         if instances.several:
             long = [item for item in others if waits(item)]
@@ -329,17 +330,12 @@ class _Timed:
 
 
 def waits(item: Item) -> bool:
-    """Whether the case can wait beside others."""
-    return item.case.timed and _can_wait(item)
+    """Whether the case waits, or runs in many circumstances one after the other, and can do so beside others."""
+    return (item.case.timed or bool(item.case.varies)) and _can_wait(item)
 
 
 def _can_wait(item: Item) -> bool:
-    return not item.case.alone and not item.case.varies and not uses_agent(item)
-
-
-def _is_long(item: Item) -> bool:
-    """Whether the case runs in many circumstances, one after the other: among others it would hold up its whole group."""
-    return bool(item.case.varies) and not uses_agent(item)
+    return not item.case.alone and not uses_agent(item)
 
 
 def _bound(item: Item, conditions: Conditions, number: int = 1) -> Callable[[], AttemptOutcome]:

@@ -74,13 +74,13 @@ def play_in_groups(
 
     Once a sane message to the group does not work, nothing more is said there: what must be refused comes last.
     """
-    works = dict.fromkeys(profile.groups, True)
+    works, waited = dict.fromkeys(profile.groups, True), dict[int, Vector]()
     for vector in sorted(vectors, key=lambda one: one.refuses is not None):
         group = group_of(vector)
         if works.get(group):
-            answer = _answer(scenes, profile, vector)
+            answer = _answer(scenes, profile, vector, waited)
             if answer.verdict.is_wrong:
-                answer = second_answer(answer, _answer(scenes, profile, vector))
+                answer = second_answer(answer, _answer(scenes, profile, vector, waited))
             works[group] = not answer.cause.startswith(NO_WORK.cause)
             yield vector, answer
 
@@ -88,14 +88,15 @@ def play_in_groups(
 NO_WORK: Final = not_played("a sane message to the group does not work")
 
 
-def _answer(scenes: Scenes, profile: Profile, vector: Vector) -> VectorAnswer:
+def _answer(scenes: Scenes, profile: Profile, vector: Vector, waited: dict[int, Vector]) -> VectorAnswer:
+    """`waited`: the vector with which a lease in seconds was waited for, which is once for each lease."""
     message = None if vector.refuses else from_json(vector.means or {}, Layer(vector.layer))
     if isinstance(message, Join) and (why := _beyond(message)):
         return not_played(why)
     with suppress(Deviation, HarnessError), scenes() as scene:
         if group_of(vector) == SCOUTING:
             return _scout(scene, vector, message)
-        return _join(scene, vector, message, qos="multicast-qos" in profile.offers)
+        return _join(scene, vector, message, waited, qos="multicast-qos" in profile.offers)
     return NO_WORK
 
 
@@ -126,14 +127,14 @@ def _hello(us: Dialogue, within: float | None = None) -> Hello | None:
 # -- JOIN
 
 
-def _join(scene: Scene, vector: Vector, join: Join | None, *, qos: bool) -> VectorAnswer:
+def _join(scene: Scene, vector: Vector, join: Join | None, waited: dict[int, Vector], *, qos: bool) -> VectorAnswer:
     reader = scene.session("reader")
     reader.subscribe(KEY)
     reader.fence()
     us, other = scene.dialogue("writer", group=MULTICAST), scene.dialogue("other", group=MULTICAST)
     us.send(_with_zid(vector, us.zid))
-    if join is not None and join.lease_in_seconds and milliseconds(join) >= LONG:
-        scene.wait(us.unit / 2)  # a lease in seconds is not one in milliseconds
+    if join is not None and _shows_its_unit(join, us.unit / 2) and waited.setdefault(join.lease, vector) is vector:
+        scene.wait(us.unit / 2)
     said = _said_behind(join)
     for payload, (reliable, priority) in said.items():
         _say(us, _first(join, priority, reliable=reliable), payload, priority, reliable=reliable)
@@ -150,6 +151,11 @@ def _join(scene: Scene, vector: Vector, join: Join | None, *, qos: bool) -> Vect
         return answer_for_reading(vector)
     missing = b", ".join(payload for payload in said if not _has(reader, payload))
     return answer_for_fault(vector, f"what is said behind it is not passed on: {missing.decode()}")
+
+
+def _shows_its_unit(join: Join, seconds: float) -> bool:
+    """Whether a node that takes the lease in seconds for one in milliseconds takes us for offline after so long."""
+    return join.lease_in_seconds and join.lease < 1000 * seconds and milliseconds(join) >= LONG
 
 
 def _said_behind(join: Join | None) -> dict[bytes, tuple[bool, int]]:
