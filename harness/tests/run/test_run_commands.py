@@ -286,9 +286,15 @@ def charges_the_guilty(code, read, verdict):
     assert {one.verdict.value for one in others} <= {"pass", "slow"}, others  # a busy machine may be slow
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", ["dies", "zombie"])
 def test_only_the_case_that_brings_it_down_is_charged(tmp_path, fault):
     charges_the_guilty(*struck(tmp_path, fault), FAULTS[fault])
+
+
+@pytest.mark.soak
+def test_only_the_case_that_makes_it_hang_is_charged(tmp_path):
+    """Its twins are above: each look waits for a target that may go on."""
+    charges_the_guilty(*struck(tmp_path, "hangs"), FAULTS["hangs"])
 
 
 LISTENS, COMES = "25", "8 comes?role=router&as=initiator"
