@@ -43,6 +43,7 @@ from zenoh_harness.commands.replay import load, perform
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.files import scripts
 from zenoh_harness.files.campaigns import read_ledger
+from zenoh_harness.links.timing import SCALE_VARIABLE
 from zenoh_harness.targets.lookup import open_checked
 
 HERE = "python:zenoh_fuzz.live.planted"
@@ -336,11 +337,14 @@ def test_a_symptom_is_confirmed_and_minimised(name: str) -> None:
     [("key_0", f"{HERE}:{{}}"), ("all_0", f"{HERE}:{{}}"), ("session_1", CONNECTS)],
     ids=("steps", "health", "connects"),
 )
-def test_the_script_of_a_finding_convicts(name: str, target: str, tmp_path: Path) -> None:
+def test_the_script_of_a_finding_convicts(
+    name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`zconform replay` is red on the node at fault, whether steps or the target's health show it, and green on the reference.
 
-    A node that connects is seen and convicted like one that listens.
+    A node that connects is seen and convicted like one that listens. The faulty node never answers, so half the patience shows it.
     """
+    monkeypatch.setenv(SCALE_VARIABLE, "0.5")
     role = WhatAmI.ROUTER if target == CONNECTS else WhatAmI.CLIENT
     nodes = [Trial(open_checked(target.format(each)), role) for each in (name, "sane_0")]
     made = [(words()["Put"],), trigger_acts(int(name.partition("_")[2]))]

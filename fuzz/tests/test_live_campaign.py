@@ -14,12 +14,14 @@ from zenoh_fuzz.live import commands, small
 from zenoh_fuzz.live.campaign import LiveOrder, LiveWorker, begin
 from zenoh_fuzz.live.planted import FAULTY, ZOMBIES
 from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.links.timing import SCALE_VARIABLE
 
 HERE = "python:zenoh_fuzz.live.planted"
 
 
 def test_a_campaign_keeps_what_it_found_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A campaign finds a node that falls silent, writes manifest, ledger and finding, and resumes where it stopped."""
+    monkeypatch.setenv(SCALE_VARIABLE, "0.5")  # the node never answers again, so half the patience shows it
     monkeypatch.setattr("zenoh_fuzz.live.triage.MOST", 6)
     monkeypatch.setattr("zenoh_fuzz.live.planted.COUNT", 100)  # within the first batches
     order = LiveOrder(target=f"{HERE}:count_1", folder=tmp_path, seconds=60, cpu=True, inputs=200, until_found=1)

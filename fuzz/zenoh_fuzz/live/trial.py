@@ -135,7 +135,8 @@ class Trial:
     ) -> BatchResult:
         """Run inputs in the same sessions, each with a fence, and look at the target's health; after a symptom it is ended.
 
-        `brief`: once the target has panicked, its health does not matter. `try_keys`: whether the bystanders use keys of the inputs.
+        `brief`: the symptom was seen before, so that one look is enough, and none once the target has panicked.
+        `try_keys`: whether the bystanders use keys of the inputs.
         """
         outcome = BatchResult()
         if self.target.side is Side.INITIATOR:
@@ -162,7 +163,7 @@ class Trial:
             sessions.leave()
             seen = self._panic_symptom()
             outcome.by_keys = bool(keys and calm and seen)
-            outcome.symptom = seen if seen and (brief or seen.key in self.known) else self._examine(cause)
+            outcome.symptom = seen if seen and (brief or seen.key in self.known) else self._examine(cause, brief=brief)
         if outcome.symptom is not None:
             self.stop()
         return outcome
@@ -183,13 +184,13 @@ class Trial:
             sessions.perform(one[: len(one) - riding], lawful=lawful)
             silent = [link for link in links if not self._answers(sessions, link, one[-1] if riding else None)]
         except (Deviation, CannotConnect):
-            return self._death() if self._dead() else self._examine(self._without_session(sessions, links))
+            return self._death() if self._dead() else self._examine(self._without_session(sessions, links), brief=brief)
         if not silent and not any(sessions.live[link].is_over for link in links):
             return None  # one that answers everybody is alive: a look at its process takes as long as a short input
         if self._dead():
             return self._death()
         if symptom := self._panic_symptom():
-            return symptom if brief or symptom.key in self.known else self._examine("") or symptom
+            return symptom if brief or symptom.key in self.known else self._examine("", brief=brief) or symptom
         if lawful and silent and not sessions.odd & set(silent):
             return self._loss(sessions, silent)
         for link in silent:
@@ -232,10 +233,15 @@ class Trial:
         health = check(self.node, self._budget)  # waits until the process and its output have ended
         return self._of_health(health)
 
-    def _examine(self, cause: str) -> Symptom | None:
-        """Look at the target in all grades; `cause` is what the bystanders miss already."""
-        health = check(self.node, self._budget)
-        if not health.well:
+    @property
+    def _budget_now(self) -> Budget:
+        """The budget of a look at its health: in a hurry, a step may take as long as a slow one, and no longer."""
+        return replace(self._budget, floor=0.0) if self.hurried else self._budget
+
+    def _examine(self, cause: str, *, brief: bool) -> Symptom | None:
+        """Look at the target in all grades, once more if it is ill, unless `brief`; `cause` is what the bystanders miss already."""
+        health = check(self.node, self._budget_now)
+        if not health.well and not brief:
             again = check(self.node, self._budget)
             health = health if not again.well else again
         if not health.well and not health.verdict.says_nothing:

@@ -77,6 +77,8 @@ class Budget:
     """The best that it ever was: what it never could is not looked for again."""
     panics: frozenset[str] = frozenset()
     """Panics that its kind writes from the start."""
+    floor: float = PATIENCE
+    """Seconds that one step may take at least before it is a hang."""
 
     @property
     def slow(self) -> float:
@@ -86,7 +88,7 @@ class Budget:
     @property
     def patience(self) -> float:
         """Seconds past which one step is a hang."""
-        return max(scaled(PATIENCE), 2 * self.slow)
+        return max(scaled(self.floor), 2 * self.slow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
