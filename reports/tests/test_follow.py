@@ -191,6 +191,39 @@ def test_the_flows_of_the_state_store_are_the_plain_ones_and_another_version_lea
 
 
 @pytest.mark.needs("java", "spark")
+def test_batches_are_counted_once_and_alerted_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Without the stream: a batch that is done again when all but the commit was written, and one that goes on with its flows."""
+    from zenoh_reports.pipeline import follow as stages
+    from zenoh_reports.pipeline.types import schema
+
+    file, out = captured(tmp_path, plant=wrong_version), tmp_path / "out"
+    said, kept = list[str](), list[AuditRow]()
+    followed, batch = stages.Followed(out, said.append), stages.Batch(str(out), "this")
+    for number, part in enumerate(parts_of(file, tmp_path / "in", 2)):
+        checkpoint = Checkpoint(out / "checkpoint")
+        assert checkpoint.plan(number, lambda part=part: [str(part)]) is not None  # type: ignore[misc]
+        arriving = traffic.sorted_rows([*map(packet_of, kept), *rows(Span(str(part), number))])
+        found = list(goes_on(arriving, PORTS, checkpoint.last().get("newest", 0)))
+        kept = [row for row in found if row.what == "flow"]
+        facts = spark.createDataFrame([row for row in found if row.what != "flow"], schema(AuditRow))
+        if number == 0:
+            with pytest.MonkeyPatch.context() as ended:
+                ended.setattr(Checkpoint, "commit", killed)
+                with pytest.raises(OSError, match="killed"):
+                    batch(facts, number)
+        batch(facts, number)
+    followed.tell()
+
+    assert stages.make_tables(spark, out) and followed.failed and not kept
+    whole = audit.whole_audit(traffic.sorted_rows(packets([str(file)])))
+    assert counted(out) == by_kind(tables.statistics(whole))
+    assert said[-1] == "batch 1: 1 captures, 0 results" and sum(line.startswith("fail") for line in said) == len(
+        {(row.signature, row.node) for row in tables.findings(whole) if row.verdict == "fail"}
+    )
+
+
+@pytest.mark.soak
+@pytest.mark.needs("java", "spark")
 def test_what_was_planned_and_what_arrived_since_are_batches_of_the_stream(spark: SparkSession, tmp_path: Path) -> None:
     """A job that was ended after the plan of its first batch, with a store in which nothing is: what arrived later is taken too."""
     from zenoh_reports.pipeline import follow as stages

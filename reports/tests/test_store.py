@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -71,6 +71,7 @@ class Killed(BaseException):
     """Stands for SIGKILL: nothing that follows is done."""
 
 
+@pytest.mark.soak
 def test_a_writer_that_is_killed_between_two_writes_loses_and_doubles_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,12 +117,20 @@ def both_at_once(write: Callable[[list[str]], object], files: list[str]) -> None
             written.result()
 
 
-def test_two_writers_at_once_lose_and_double_no_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_two_writers_at_once_lose_and_double_no_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does one that was killed before, when it had written its rows and not its commit."""
     from zenoh_reports.pipeline import job
     from zenoh_reports.pipeline.store import Store
 
     files = a_year(tmp_path / "year", 2)
     store = Store(tmp_path / "tables")
+    with monkeypatch.context() as ended:
+        ended.setattr(Store, "commit", dying(Store.commit, iter(())))
+        with pytest.raises(Killed):
+            job.keep_results(spark, files[:2], store)
+    assert (tmp_path / "tables" / job.JUDGEMENTS.name).is_dir() and not store.log(spark).live
     both_at_once(lambda part: job.keep_results(spark, part, store), files)
 
     expected = plainly(files)
@@ -226,24 +235,25 @@ def test_tables_that_release_04063a9_made_are_read_and_go_on(spark: SparkSession
     assert collected(job.get(spark, store, job.HISTORY)) == tuples(history.history(rows_))
 
 
+@pytest.mark.parametrize("merges", [(), pytest.param(("--compact",), marks=pytest.mark.soak)])
 def test_the_command_keeps_and_merges_in_another_file_system_and_a_notebook_reads_it(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    merges: tuple[str, ...], spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`viewfs:` is the one of Hadoop's client that needs no server. The session that is there stays; the module's example is run."""
     from zenoh_harness.cli import invoke
     from zenoh_reports import notebook
 
     files = a_year(tmp_path / "year", 1)
-    hadoop: Any = spark.sparkContext
-    hadoop._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.there.link./data", tmp_path.as_uri())
-    options = ["--tables", "viewfs://there/data/tables", "--conf", "spark.sql.shuffle.partitions=2", "--compact"]
-    assert invoke(["report", "viewfs://there/data/year", "--spark", *options]) == 0
+    hadoop, there = cast("Any", spark.sparkContext), f"there-{len(merges)}"
+    hadoop._jsc.hadoopConfiguration().set(f"fs.viewfs.mounttable.{there}.link./data", tmp_path.as_uri())
+    options = ["--tables", f"viewfs://{there}/data/tables", "--conf", "spark.sql.shuffle.partitions=2", *merges]
+    assert invoke(["report", f"viewfs://{there}/data/year", "--spark", *options]) == 0
 
-    said = "2 runs, 12 judgements: tables in viewfs://there/data/tables, 1 commits merged"
+    said = f"2 runs, 12 judgements: tables in viewfs://{there}/data/tables{', 1 commits merged' if merges else ''}\n"
     assert said in capsys.readouterr().out
     assert spark.range(1).count() == 1
     names = {
-        row.file.removeprefix("viewfs://there/data") for row in notebook.runs(spark, tmp_path / "tables").collect()
+        row.file.removeprefix(f"viewfs://{there}/data") for row in notebook.runs(spark, tmp_path / "tables").collect()
     }
     assert names == {file.removeprefix(str(tmp_path)) for file in files}
     assert collected(notebook.verdicts(spark, tmp_path / "tables")) == plainly(files)["judgements"]
