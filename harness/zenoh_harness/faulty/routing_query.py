@@ -124,6 +124,12 @@ fault(
     caught_by="query-waits/a-very-long-timeout-is-no-short-one",
 )
 fault(
+    "waits-for-no-query-longer-than-a-second",
+    "Ends each query after a second, though its Timeout is longer.",
+    deadline_of=lambda base, timeout: base(timeout=None if timeout is None else min(timeout, 1000)),
+    caught_by="query-waits/a-very-long-timeout-is-no-short-one",
+)
+fault(
     "takes-a-part-for-the-whole",
     "Treats a complete queryable as complete for every key, if the target is AllComplete.",
     targets=lambda node, base, link, request: (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.routing.plain import ROUTES, asked_of, is_answered_after_a_moment
+from zenoh_conformance.cases.routing.plain import LONGEST_MOMENT, ROUTES, asked_of, is_answered_after_a_moment
 from zenoh_conformance.talking import Scene
 
 from .ends import (
@@ -20,20 +20,21 @@ LONG = (1 << 32, (1 << 32) + 1, 1 << 40)
     needs=ROUTES,
     control=a_query_does_not_end_before_its_timeout,
     parameters=grid(timeout=LONG),
+    timed=True,
 )
 def a_very_long_timeout_is_no_short_one(scene: Scene, *, timeout: int) -> None:
     """
-    A Timeout has 64 bits: one whose lower half is zero does not end the query at once.
+    A Timeout has 64 bits: one whose lower half is zero does not end the query at once, nor any long one after a second.
 
         querier    REQUEST (Timeout: seven weeks, or more)
-        queryable  after a moment RESPONSE, RESPONSE_FINAL
+        queryable  after two seconds RESPONSE, RESPONSE_FINAL
         target     to the querier: RESPONSE, RESPONSE_FINAL, and nothing before
     """
     querier, queryable = asked_of(scene)
     asked = querier.asks("k", timeout_ms=timeout)
     queryable.takes(asked, step="the query is passed on")
 
-    is_answered_after_a_moment(querier, queryable, asked)
+    is_answered_after_a_moment(querier, queryable, asked, LONGEST_MOMENT)
 
 
 @case(

@@ -100,12 +100,14 @@ def answers(queryable: Party, asked: Asked, payload: bytes, **fields: Any) -> No
     queryable.finishes(asked)
 
 
-def is_answered_after_a_moment(querier: Party, queryable: Party, asked: Asked) -> None:
-    """Deviate where a query ends in an eighth of our patience, before it is answered, or its answer does not come then.
+def is_answered_after_a_moment(querier: Party, queryable: Party, asked: Asked, seconds: float | None = None) -> None:
+    """Deviate where a query ends within so many seconds, before it is answered, or its answer does not come then.
 
-    The moment is at most `LONGEST_MOMENT`: who answers is silent in it, and must not be so for its own lease.
+    Without `seconds` an eighth of our patience, at most `LONGEST_MOMENT`: who answers is silent in it, and must not be so for its own
+    lease.
     """
-    for _ in querier.us.stream(min(querier.us.unit / 8, LONGEST_MOMENT), silent=False):
+    moment = min(querier.us.unit / 8, LONGEST_MOMENT) if seconds is None else seconds
+    for _ in querier.us.stream(moment, silent=False):
         pass
     early = querier.finals(asked)
     querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="before its timeout")
