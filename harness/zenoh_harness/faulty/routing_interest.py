@@ -241,6 +241,12 @@ fault(
     },
 )
 fault(
+    "names-no-interest-in-an-aggregate",
+    "Declares an aggregate without the id of its interest, also where that was asked for what is there.",
+    refresh_aggregate=lambda base: base(answers=None),
+    caught_by=f"{SNAPSHOTS}/an-aggregate-is-one-declaration",
+)
+fault(
     "tells-keys-one-by-one",
     "Does not aggregate.",
     on_interest=lambda base, interest: base(

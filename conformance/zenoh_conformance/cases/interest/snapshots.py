@@ -395,21 +395,24 @@ def an_aggregate_is_one_declaration(scene: Scene, *, kind: str) -> None:
 
         other    DECLARE (.. k/a), DECLARE (.. k/b)
         watcher  INTEREST (CurrentFuture, A, k/**)
-        target   to the watcher: DECLARE (.. k/**), DECLARE (D_FINAL)
+        target   to the watcher: DECLARE (I, its id, .. k/**), DECLARE (D_FINAL)
         other    CLOSE; to the watcher: DECLARE (undeclare, the id that it was told), unless something that matches is left
     """
     watcher, other = parties(scene, "watcher", "other")
     for key in ("k/a", "k/b"):
         declares(other, kind, key)
 
-    watcher.asks_interest(OPTION[kind] | InterestOptions.AGGREGATE, InterestMode.CURRENT_FUTURE, "k/**")
+    interest = watcher.asks_interest(OPTION[kind] | InterestOptions.AGGREGATE, InterestMode.CURRENT_FUTURE, "k/**")
     watcher.now()
 
     expect_keys(scene, watcher, kind, ["k/**"], step="aggregated")
-    aggregate = told_of(watcher, kind)[0].message.body.id
+    aggregate = told_of(watcher, kind)[0].message
+    with watcher.us.about("interests/snapshot-sets-interest-id"):
+        named = aggregate.interest_id == interest.id
+        watcher.us.require(named, expected="the id of the interest", got="another, or none", step="aggregated")
     other.leaves()
     with watcher.us.about("keep-alive/dead-session-withdraws-declarations"):
-        is_taken_back(watcher, kind, aggregate)
+        is_taken_back(watcher, kind, aggregate.body.id)
 
 
 def is_taken_back(watcher: Party, kind: str, entity: int) -> None:
