@@ -36,6 +36,13 @@ def _misreads_what_follows_a_final(node, base, message):
     base()
 
 
+def _leaves_the_other_kinds(link, number):
+    held = link.interests.pop(number, None)
+    kinds = [option for option in ASKED.values() if held is not None and (held.options or 0) & option]
+    if len(kinds) > 1:
+        link.interests[number] = replace(held, options=held.options & ~kinds[0])
+
+
 def beyond(node, link, kinds):
     """What there is of kinds of declarations, whatever the key."""
     return [
@@ -245,6 +252,14 @@ fault(
     "Declares an aggregate without the id of its interest, also where that was asked for what is there.",
     refresh_aggregate=lambda base: base(answers=None),
     caught_by=f"{SNAPSHOTS}/an-aggregate-is-one-declaration",
+)
+fault(
+    "ends-one-kind-of-an-interest-at-final",
+    "Takes Final for the end of an interest in its first kind, and goes on telling of the others that it asked for.",
+    on_interest=lambda node, base, link, interest: (
+        _leaves_the_other_kinds(link, interest.id) if not interest.mode else base()
+    ),
+    caught_by=f"{SNAPSHOTS}/after-final-nothing-is-told",
 )
 fault(
     "tells-keys-one-by-one",

@@ -19,6 +19,7 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.talking import Party, Scene, parties
 
 from .telling import (
+    ALL,
     BOTH,
     DECLARED,
     KIND,
@@ -291,13 +292,18 @@ def the_future_has_no_snapshot(scene: Scene, *, kind: str) -> None:
     watcher.us.require(not finals(watcher, interest.id), expected="no D_FINAL", got="D_FINAL", step="no snapshot")
 
 
-@case("interests/final-stops-future", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
-def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
+@case(
+    "interests/final-stops-future",
+    needs=ROUTES,
+    control=who_asks_is_told,
+    parameters=[*grid(kind=KIND), *grid(kind=KIND, several=(True,))],
+)
+def after_final_nothing_is_told(scene: Scene, *, kind: str, several: bool = False) -> None:
     """
-    Final ends an interest: what is declared after it is not told, and what follows it in its FRAME is read. What was told may still be
-    taken back.
+    Final ends an interest, in each of the kinds that it asks for: what is declared after it is not told, and what follows it in its
+    FRAME is read. What was told may still be taken back.
 
-        watcher  INTEREST (CurrentFuture), FRAME (INTEREST (Final, the same id), another message)
+        watcher  INTEREST (CurrentFuture, perhaps of all kinds), FRAME (INTEREST (Final, the same id), another message)
         other    DECLARE (..)
         target   to the watcher: nothing
         watcher  INTEREST (Current, the same id)
@@ -305,7 +311,7 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
         target   to the watcher: nothing of what came later
     """
     watcher, other = parties(scene, "watcher", "other")
-    interest = watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
+    interest = watcher.asks_interest(ALL if several else OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
     watcher.settles()
     declares(other, kind, "k/a")
     waits_for(scene, watcher, kind, "k/a")
