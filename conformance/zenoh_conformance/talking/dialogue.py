@@ -346,10 +346,18 @@ class Dialogue(Speaker):
 
     def ended_for_our_silence(self, got: str) -> bool:
         """Whether what came is the end of a live session in which we were silent for longer than our lease, and not on purpose."""
-        expired = self._left >= self.lease and got in ("link shut", "link reset", "Close(EXPIRED)")
+        expired = self.has_expired and got in ("link shut", "link reset", "Close(EXPIRED)")
+        return expired or (self._is_kept_alive and self.overslept and got.startswith(("link ", "Close(")))
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the session ended when we had said nothing for our lease, and not on purpose."""
+        return self._is_kept_alive and self.ended is not None and self._left >= self.lease
+
+    @property
+    def _is_kept_alive(self) -> bool:
         # Before OPEN no lease runs, and a case that falls silent wants to see the end.
-        live = self.fenced or self.their_open is not None
-        return live and not self.mute and (expired or (self.overslept and got.startswith(("link ", "Close("))))
+        return not self.mute and (self.fenced or self.their_open is not None)
 
     def require(self, holds: bool, *, expected: object, got: object, step: str = "", why: str = "") -> None:
         """Deviate unless it holds."""

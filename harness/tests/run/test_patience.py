@@ -6,10 +6,11 @@ import time
 import pytest
 from run_fakes import World
 
-from zenoh_conformance.cases.case import find_case
-from zenoh_conformance.judging.finding import KEPT_WAITING
+from zenoh_conformance.cases.case import Case, find_case
+from zenoh_conformance.judging.finding import KEPT_WAITING, OVERSLEPT
 from zenoh_conformance.judging.verdict import Verdict
-from zenoh_conformance.reading.conversation import Conversation
+from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_harness.run.attempt.attempt import Conditions, attempt
 from zenoh_harness.run.attempt.limiter import prompt_threads
 from zenoh_harness.run.attempt.scenes import Pause
@@ -59,6 +60,26 @@ def test_nothing_is_judged_where_we_were_late(node, name, parameters):
     assert decision.cause.startswith(f"{KEPT_WAITING}: we answered ")
     assert decision.cause.endswith(" ms after the link's opening, the target waits 100 ms")
     assert tried(node, name, False, **parameters).verdict in (Verdict.PASS, Verdict.NOT_OBSERVED)
+
+
+@pytest.mark.parametrize(("silent", "verdict"), [(1.3, Verdict.NOT_OBSERVED), (0.0, Verdict.FAIL)])
+def test_nothing_is_judged_where_another_session_of_ours_expired_meanwhile(silent, verdict):
+    """What the target says elsewhere may come of that end: it ends a query whose source is gone."""
+
+    def deviates(scene):
+        another, us = scene.dialogue("another"), scene.session("us")
+        another.ask(another.open_syn(another.ask(another.init_syn(), expect=InitAck), lease=1), expect=OpenAck)
+        time.sleep(silent)
+        us.fence()
+        us.deviate(expected="no ResponseFinal yet", got="ResponseFinal")
+
+    case = Case(
+        id="of/its-own", requirement="reply/final-always-comes", function=deviates, about="x", role=Side.RESPONDER
+    )
+    with open_target(parse("reference")).start() as node:
+        decision = decide(Item(case, {}), [attempt(Item(case, {}), Conditions(node=node))])
+    assert decision.verdict is verdict
+    assert decision.cause.startswith(OVERSLEPT) is (silent > 0)
 
 
 def test_a_look_that_came_too_late_is_no_zombie(node, monkeypatch):

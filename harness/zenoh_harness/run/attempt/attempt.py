@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Final
 
 from zenoh_conformance.judging.engine import Judged, judge
-from zenoh_conformance.judging.finding import LOST_ON_THE_WAY, Deviation, Finding
+from zenoh_conformance.judging.finding import LOST_ON_THE_WAY, OVERSLEPT, Deviation, Finding
 from zenoh_conformance.judging.kept_waiting import as_seen_in_time, kept_waiting
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.judging.shown_rows import RowCount
@@ -214,6 +214,8 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         findings = [*stage.findings, *findings]
         if not item.case.timed:
             findings = [as_seen_in_time(stage.conversation, finding, waits) for finding in findings]
+        if findings and stage.has_expired:
+            findings = [replace(finding, path=OVERSLEPT) for finding in findings]
         late = kept_waiting(stage.conversation, stage.role, waits, silence_is_meant=item.case.timed)
         end = stage.ended(findings[0].end if findings else "")
         stage.close()

@@ -11,7 +11,7 @@ from functools import partial
 from threading import Event as Flag
 from typing import Any, Final
 
-from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Side
 from zenoh_conformance.spec.errata import reading_of
@@ -353,6 +353,18 @@ class Stage:
             brief=self.brief,
             silences=self.silences,
         )
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether a session ended in which we were silent for our lease, and not on purpose.
+
+        What the target said since, on any link, may come of it: it ends a query whose source is gone.
+        """
+        for us in self.dialogues:
+            if us.due <= us.wire.now():
+                with suppress(Deviation):  # its budget is spent, which is told elsewhere
+                    us.listen(GLANCE)
+        return any(us.has_expired for us in self.dialogues)
 
     def forget_dialogues(self) -> None:
         """Let go of the dialogues, which hold each other and all that they read."""
