@@ -158,7 +158,7 @@ def answers_who_has_not_asked(node, base, link, response):
     base()
 
 
-@faulty(caught_by=f"{ENDS}/who-asked-may-leave", also={"law/*": "answers go to who has not asked"})
+@faulty(caught_by=f"{ENDS}/who-asked-may-leave", also={"law/*": "answers go to a session that has not asked"})
 class AnswersALaterSessionOfTheAsker(Reference):
     """Sends what comes for a querier that has left to a later session of the same node."""
 
