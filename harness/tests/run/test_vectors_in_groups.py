@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
 from zenoh_conformance.judging.verdict import Verdict
+from zenoh_harness.cli import invoke
 from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
@@ -94,3 +97,13 @@ def test_a_node_whose_group_does_not_work_is_judged_on_none():
 
     answers = {ident: one for ident, one in answers_of(Deaf, "multicast").items() if ident.startswith("join/")}
     assert {one.verdict for one in answers.values()} == {Verdict.NOT_OBSERVED}
+
+
+@pytest.mark.needs("multicast")
+def test_cases_in_a_group_meet_a_node_that_did_not_leave_it_for_a_vector(tmp_path):
+    """A container left the group for a JOIN that cannot be decoded, and each case after it was red."""
+    node = Path(__file__).parents[1] / "leaving_node.py"
+    groups = "--multicast {multicast} --scouting {scouting}"
+    command = f"{sys.executable} {node} --listen {{locator}} --profile {{profile}} {groups}"
+    only = ["--only", "multicast/a-late-joiner-*", "--only", "vectors/join/*", "--depth", "quick"]
+    assert invoke(["run", f"exec:{command}", *only, "--out", str(tmp_path)]) == 0

@@ -19,7 +19,7 @@ from zenoh_harness.errors import OtherVersion, TargetError, UsageError
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
-from zenoh_harness.profiles import DEFAULT
+from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.attempt.threads import Aside, Beside
 from zenoh_harness.run.forks import AloneResults, AloneTask, FirstLook, Forked, InFork
@@ -362,6 +362,8 @@ class NodeRun:
             elif vectors is not None:
                 answers = unhealthy is None or (unhealthy.verdict is Verdict.ZOMBIE and UNASKED not in unhealthy.cause)
                 vectors.run(lifecycle, records, self.options, well=answers)
+                if answers and vectors.size and PROFILES[lifecycle.profile].groups:
+                    lifecycle.renew()  # a node may leave a group in which it read what it must refuse
             self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
 
     def _play_alone(self, vectors: NodeVectors, records: Records, first: FirstLook) -> None:
