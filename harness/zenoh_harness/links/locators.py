@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from zenoh_conformance.reading.conversation import Framing
@@ -58,6 +59,11 @@ class Locator:
         """The configuration after `#`: `name=value`, separated by semicolons."""
         pairs = self.metadata.partition("#")[2].split(";")
         return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that its configuration names, such as certificates."""
+        return tuple(Path(value) for name, value in self.settings.items() if name.endswith("_file"))
 
     @classmethod
     def tcp(cls, host: str, port: int) -> Locator:

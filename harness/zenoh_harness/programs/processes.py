@@ -132,6 +132,20 @@ def signal_name(number: int) -> str:
         return "unknown"
 
 
+def listening_at(pid: int, protocol: str) -> tuple[tuple[str, int], ...]:
+    """The (host, port) pairs at which a process or a child listens; none where that cannot be seen."""
+    datagrams = protocol == "udp"
+    try:
+        return tuple(
+            (connection.laddr.ip, connection.laddr.port)
+            for process in process_and_descendants(pid)
+            for connection in process.net_connections("udp" if datagrams else "tcp")
+            if (not connection.raddr if datagrams else connection.status == psutil.CONN_LISTEN)
+        )
+    except psutil.Error:
+        return ()
+
+
 def _size_of(file: Path) -> int:
     """Bytes of a file; 0 if it is not there."""
     try:
@@ -293,16 +307,7 @@ class Program:
 
     def listening(self, protocol: str = "tcp") -> tuple[tuple[str, int], ...]:
         """The (host, port) pairs at which it or a child listens: on UDP (`udp`), or on TCP."""
-        datagrams = protocol == "udp"
-        try:
-            return tuple(
-                (connection.laddr.ip, connection.laddr.port)
-                for process in process_and_descendants(self.pid)
-                for connection in process.net_connections("udp" if datagrams else "tcp")
-                if (not connection.raddr if datagrams else connection.status == psutil.CONN_LISTEN)
-            )
-        except psutil.Error:
-            return ()
+        return listening_at(self.pid, protocol)
 
     def output(self, stream: str = "stderr") -> str:
         """The beginning and the end of its output; undecodable bytes are replaced."""

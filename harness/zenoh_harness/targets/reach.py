@@ -73,7 +73,7 @@ KINDS: Final[Mapping[str, TargetKind]] = MappingProxyType(
                 "IMAGE",
                 True,
                 _NODE,
-                (_LAUNCHED - {"link"}) | {"args", "build", "config", "env", "memory", "pull"},
+                _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"},
                 "docker",
             ),
             TargetKind("python", "MODULE:NAME", True, _NODE, frozenset({"role", "version"}), "inprocess"),

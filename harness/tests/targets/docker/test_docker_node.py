@@ -1,6 +1,7 @@
 """`docker:IMAGE` with programs that are no node: each told in words, nothing left."""
 
 import os
+from pathlib import Path
 
 import docker.models.containers
 import pytest
@@ -132,15 +133,13 @@ def test_claims_are_those_of_the_release(image, has, monkeypatch):
     assert ("patch" in open_target(parse(f"docker:{image}")).claims) is has
 
 
-def told(reach, profile, tmp_path, ours=None, version=""):
-    return instructions(
-        parse(reach), PROFILES[profile], role="router", zid="ab", ours=ours, folder=tmp_path, version=version
-    )
+def told(reach, profile, tmp_path, ours=None, **others):
+    return instructions(parse(reach), PROFILES[profile], role="router", zid="ab", ours=ours, folder=tmp_path, **others)
 
 
 @pytest.mark.parametrize(("version", "pause"), [("1.1.0", 1000), ("1.1.1", 2), ("", 2)])
 def test_an_old_initiator_gives_us_time_to_answer(version, pause, tmp_path):
-    words = told("docker:eclipse/zenoh", "default", tmp_path, Locator.tcp("127.0.0.1", 9), version).arguments
+    words = told("docker:eclipse/zenoh", "default", tmp_path, Locator.tcp("127.0.0.1", 9), version=version).arguments
     assert any(f'"period_init_ms":{pause},' in word for word in words)
 
 
@@ -170,6 +169,36 @@ def test_one_that_connects_listens_nowhere(tmp_path):
     words = told("docker:eclipse/zenoh", "default", tmp_path, Locator.tcp("127.0.0.1", 9)).arguments
     assert 'connect/endpoints:["tcp/127.0.0.1:9"]' in words
     assert "listen/endpoints:[]" in words
+
+
+def test_what_a_link_needs_is_mounted(tmp_path):
+    tls = Locator.of("tls", "127.0.0.1", 9, "#listen_certificate_file=/a/node.pem;enable_mtls=true")
+    other = told("docker:some/node", "default", tmp_path, listen=tls)
+    assert (other.files, other.folders) == ({Path("/a/node.pem"): "/a/node.pem"}, ())
+    unix = told(
+        "docker:some/node?args={locator}:{port}",
+        "default",
+        tmp_path,
+        listen=Locator("unixsock-stream", "/a/node.sock"),
+    )
+    assert (unix.files, unix.folders) == ({}, (Path("/a"),))
+    assert unix.arguments == ("unixsock-stream//a/node.sock:",)
+
+
+def test_one_in_a_group_listens_beside_it(tmp_path):
+    groups = {"multicast": Locator.of("udp", "239.0.0.1", 9), "scouting": Locator.of("udp", "239.0.0.2", 8)}
+    words = told("docker:eclipse/zenoh", "multicast", tmp_path, listen=Locator.tcp("127.0.0.1", 7), groups=groups)
+    assert 'listen/endpoints:["tcp/127.0.0.1:7","udp/239.0.0.1:9#iface=lo"]' in words.arguments
+    assert 'scouting/multicast/address:"239.0.0.2:8"' in words.arguments
+
+
+def test_a_container_on_another_machine_shares_no_network(monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "tcp://other:2375")
+    assert "multicast" not in open_target(parse("docker:eclipse/zenoh")).profiles
+    target = open_target(parse("docker:eclipse/zenoh?link=udp"))
+    target.image = None
+    with pytest.raises(UsageError, match="cannot share our network"):
+        target.start()
 
 
 @pytest.mark.parametrize(

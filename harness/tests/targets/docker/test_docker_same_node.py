@@ -69,7 +69,6 @@ def same(image, folder, capsys, *only):
         if one.way is not ChangeKind.FRESH
         and not verdicts(one) & OF_THE_MACHINE
         and not wants_an_application(one)
-        and not one.key.profile.startswith("multicast")  # the groups of a container are on its own network
         and one.key.check != SHARED_MEMORY
     ]
 

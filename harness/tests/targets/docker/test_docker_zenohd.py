@@ -3,8 +3,12 @@
 import pytest
 from awaiting import awaited
 
+from zenoh_conformance.messages import Join
+from zenoh_conformance.reading.codec import decode
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotGoOn, CannotStart, TargetError
+from zenoh_harness.links.groups import GroupLink
+from zenoh_harness.links.locators import LINKS
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.targets.adapters.docker import owner
 from zenoh_harness.targets.greeting import first_batch, greet
@@ -77,6 +81,27 @@ def test_it_connects_to_us(target, options):
     assert node.side is Side.INITIATOR
     with node.start() as instance, instance.link(soon()) as link:
         assert first_batch(link, soon())[0] & 0x3F == 0x01
+
+
+@pytest.mark.parametrize("side", ["responder", "initiator"])
+@pytest.mark.parametrize("protocol", [name for name in LINKS if name != "tcp"])
+def test_it_is_reached_over_each_link(target, protocol, side):
+    with target(f"?link={protocol}&as={side}").start() as instance, instance.link(soon()) as link:
+        assert instance.locator.protocol == protocol
+        assert not link.proxied
+        if instance.side is Side.RESPONDER:
+            assert greet(link, soon())[0] & 0x3F == 0x21
+        else:
+            assert first_batch(link, soon())[0] & 0x3F == 0x01
+
+
+@pytest.mark.needs("multicast")
+def test_it_joins_our_groups(target):
+    node = target()
+    with node.start("multicast") as instance, GroupLink(instance.groups["multicast"]) as group:
+        heard = group.receive(soon())
+        assert type(decode(heard.data).message) is Join
+        assert instance.greeting
 
 
 def test_a_paused_one_is_suspended_and_a_killed_one_has_ended(target, docker_client):

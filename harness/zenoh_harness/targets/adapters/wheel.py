@@ -67,6 +67,15 @@ def configuration(
     return {path: given.get(value, value) if isinstance(value, str) else value for path, value in values.items()}
 
 
+def endpoints(listen: Locator, ours: Locator | None, groups: Mapping[str, Locator]) -> dict[str, list[str]]:
+    """Return where zenoh-rust listens, or connects if `ours` is given, and the group that it joins."""
+    joined = [f"{group}#iface=lo" for name, group in groups.items() if name == "multicast"]
+    return {
+        "listen/endpoints": [*([] if ours else [str(listen)]), *joined],
+        "connect/endpoints": [str(ours)] if ours else [],
+    }
+
+
 def patience_of(version: str) -> float:
     """Return the seconds that a link of an initiator may wait for us: half of an attempt, if that is as short as its pause."""
     releases = (release for release in settings()["initiator-of"] if _matches(version, release["versions"]))
@@ -138,11 +147,7 @@ class WheelTarget(LaunchedTarget):
             profile, self.side, version=self.version, dictionary=dictionary, scouting=groups.get("scouting")
         )
         config |= {"mode": self.role, "id": self.zid}
-        config |= {
-            "listen/endpoints": ([] if listener else [str(endpoint.listen)])
-            + [f"{group}#iface=lo" for name, group in groups.items() if name == "multicast"],
-            "connect/endpoints": [str(listener.locator)] if listener else [],
-        }
+        config |= endpoints(endpoint.listen, listener.locator if listener else None, groups)
         script = files("zenoh_harness") / "targets" / "nodes" / "wheel_node.py"
         command = [str(python), "-I", "-u", str(script), json.dumps(config)]
         return processes.start(

@@ -9,13 +9,14 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.profiles import Profile
-from zenoh_harness.targets.adapters.wheel import configuration
+from zenoh_harness.targets.adapters.wheel import configuration, endpoints
 from zenoh_harness.targets.reach import Reach
 
 PORT: Final = 7447
@@ -23,6 +24,8 @@ LISTEN: Final = Locator.tcp("0.0.0.0", PORT)  # noqa: S104  inside the container
 USERS_AT: Final = "/zconform/users"
 CONFIG_AT: Final = "/zconform/config.json5"
 """Paths of mounted files inside the container."""
+
+NO_GROUPS: Final[Mapping[str, Locator]] = MappingProxyType({})
 
 ROUTERS: Final = frozenset({"zenohd", "zenoh"})
 """Last parts of the names of images that take `zenohd`'s arguments: ours, and upstream's `eclipse/zenoh`."""
@@ -39,6 +42,8 @@ class Instructions:
     environment: Mapping[str, str]
     files: Mapping[Path, str] = field(default_factory=dict)
     """File on our side to its path inside, read-only."""
+    folders: tuple[Path, ...] = ()
+    """Folders of ours that it may write to."""
 
 
 def is_router(reach: Reach) -> bool:
@@ -47,16 +52,25 @@ def is_router(reach: Reach) -> bool:
 
 
 def instructions(
-    reach: Reach, profile: Profile, *, role: str, zid: str, ours: Locator | None, folder: Path, version: str = ""
+    reach: Reach,
+    profile: Profile,
+    *,
+    role: str,
+    zid: str,
+    ours: Locator | None,
+    folder: Path,
+    version: str = "",
+    listen: Locator = LISTEN,
+    groups: Mapping[str, Locator] = NO_GROUPS,
 ) -> Instructions:
     """Return the instructions of a start; `ours` is our listener for an initiator, `folder` takes files to mount.
 
     Raises UsageError for options that cannot be read and a missing configuration file.
     """
-    where = ours or LISTEN
+    where = ours or listen
     given = {
-        "{port}": str(where.port),
-        "{host}": where.host,
+        "{port}": str(where.port) if where.has_port else "",
+        "{host}": where.host if where.has_port else "",
         "{locator}": str(where),
         "{zid}": zid,
         "{profile}": profile.name,
@@ -65,28 +79,34 @@ def instructions(
         re.sub(r"\{\w+\}", lambda found: given.get(found[0], found[0]), word)
         for word in shlex.split(reach.options.get("args", ""))
     ]
-    files: dict[Path, str] = {}
+    files = {path: str(path) for path in where.files}
+    folders = () if where.has_port else (Path(where.address).parent,)
     if "config" in reach.options:
         files[_existing(Path(reach.options["config"]))] = CONFIG_AT
     environment = _environment(reach.options.get("env", ""))
     if not is_router(reach):
-        return Instructions(tuple(arguments), environment, files)
+        return Instructions(tuple(arguments), environment, files, folders)
     if profile.credentials:
         files[_users(folder, profile.credentials)] = USERS_AT
+    values = configuration(
+        profile,
+        Side.INITIATOR if ours else Side.RESPONDER,
+        version=version,
+        dictionary=Path(USERS_AT),
+        scouting=groups.get("scouting"),
+    )
+    values |= {"mode": role, **endpoints(listen, ours, groups)}
     words = [
         *(("-c", CONFIG_AT) if "config" in reach.options else ()),
-        *_options(profile, role, zid, ours, version),
+        *_options(values, zid),
         *arguments,
     ]
-    return Instructions(tuple(words), {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}, files)
+    environment = {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}
+    return Instructions(tuple(words), environment, files, folders)
 
 
-def _options(profile: Profile, role: str, zid: str, ours: Locator | None, version: str) -> list[str]:
-    """Return `zenohd`'s arguments for a profile, without blanks: upstream's image splits them once more."""
-    side = Side.INITIATOR if ours else Side.RESPONDER
-    values: dict[str, Any] = {"mode": role, **configuration(profile, side, version=version, dictionary=Path(USERS_AT))}
-    values["listen/endpoints"] = [] if ours else [str(LISTEN)]
-    values["connect/endpoints"] = [str(ours)] if ours else []
+def _options(values: Mapping[str, Any], zid: str) -> list[str]:
+    """Return a configuration as `zenohd`'s arguments, without blanks: upstream's image splits them once more."""
     options = ["-i", zid]
     for path, value in values.items():
         options += ["--cfg", f"{path}:{json.dumps(value, separators=(',', ':'))}"]

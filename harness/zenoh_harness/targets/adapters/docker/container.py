@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline, scaled
-from zenoh_harness.programs.processes import GRACE, Usage, remove_folder, usage_of
+from zenoh_harness.programs.processes import GRACE, Usage, listening_at, remove_folder, usage_of
 from zenoh_harness.programs.signs import Sign
 
 from . import owner
@@ -55,9 +55,13 @@ class ContainerPlan:
     arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     port: int | None = 7447
-    """The TCP port to publish to 127.0.0.1; None shares the host's network, for a node that connects to us."""
+    """The TCP port to publish to 127.0.0.1; None shares the host's network."""
     files: Mapping[Path, str] = field(default_factory=dict)
     """File on our side to its path inside, read-only."""
+    folders: Sequence[Path] = ()
+    """Folders of ours that it may write to, at the same path inside."""
+    user: str = ""
+    """User and group ids that it runs as; by default those of its image."""
     memory: int = 512 << 20
     """Bytes, swap included."""
     pids: int = 256
@@ -213,8 +217,10 @@ class Container:
                 return None
 
     def listening(self, protocol: str = "tcp") -> tuple[tuple[str, int], ...]:
-        """Return the published address, if any; a program may not listen there yet."""
-        return () if self.plan.port is None else (self.address,)
+        """Return the published address, where a program may not listen yet, or where it listens in the host's network."""
+        if self.plan.port is not None:
+            return (self.address,)
+        return listening_at(self.pid, protocol) if self.pid else ()
 
     def printed(self) -> str:
         """Return all of the log that the daemon has, including what has not reached us yet."""
@@ -309,7 +315,9 @@ def settings(plan: ContainerPlan) -> dict[str, Any]:
         "security_opt": ["no-new-privileges:true"],
         "init": True,
         "log_config": {"Type": "json-file", "Config": {"max-size": str(plan.log)}},
-        "volumes": {str(path): {"bind": inside, "mode": "ro"} for path, inside in plan.files.items()},
+        "volumes": {str(path): {"bind": inside, "mode": "ro"} for path, inside in plan.files.items()}
+        | {str(path): {"bind": str(path), "mode": "rw"} for path in plan.folders},
+        "user": plan.user,
     }
 
 

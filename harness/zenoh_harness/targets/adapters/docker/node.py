@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -18,15 +19,17 @@ from zenoh_harness.links.opening import LinkListener
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, ROOM, Profile
 from zenoh_harness.programs import processes
+from zenoh_harness.programs.ports import free_port
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.adapters.wheel import claims_of, patience_of, settings
 from zenoh_harness.targets.build import builder
+from zenoh_harness.targets.endpoints import endpoint_of, groups_in, link_protocol
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import Role, profile_of, stop_on_error
 from zenoh_harness.targets.through import add_tap
 
 from . import owner
-from .arguments import NOT_TAKEN, PORT, Instructions, instructions, is_router
+from .arguments import LISTEN, NOT_TAKEN, PORT, Instructions, instructions, is_router
 from .container import Container, ContainerPlan
 from .endings import EndKind
 from .engine import is_local
@@ -46,7 +49,9 @@ class DockerTarget(LaunchedTarget):
         self._name = about["target"]["name"] if router else reach.rest
         self._language = about["target"]["language"] if router else ""
         self.profiles: Mapping[str, Profile] = {
-            name: PROFILES[name] for name in (about["profiles"] if router else (DEFAULT,)) if not PROFILES[name].groups
+            name: PROFILES[name]
+            for name in (about["profiles"] if router else (DEFAULT,))
+            if is_local() or not PROFILES[name].groups
         }
         tagged = _release(_version(reach.rest, {})) or about["wheel"]["default"]
         stock = not reach.options.keys() & {"args", "config", "env"}  # a configuration may limit sessions and links
@@ -83,31 +88,35 @@ class DockerTarget(LaunchedTarget):
         """Start a container in `profile` and wait for its first handshake."""
         chosen = profile_of(self, profile)
         image = self.image
+        is_published = self.side is Side.RESPONDER and link_protocol(self.reach) == "tcp" and not chosen.groups
+        if not is_published and not is_local():
+            raise UsageError(
+                "a container on another machine cannot share our network",
+                step="start",
+                hint="use a local daemon for as=initiator and link=",
+            )
+        endpoint, groups = endpoint_of(self.reach), groups_in(chosen)
+        listen = LISTEN if is_published else endpoint.on_port(free_port())
         folder = processes.work_folder()
         with self.listener() as listener, contextlib.ExitStack() as undo:
             undo.callback(processes.remove_folder, folder)
-            container = self._launch(image, chosen, listener, folder)
-            undo.pop_all()
-        return self._ready(ContainedNode(container, chosen, self.role, self.zid, listener))
-
-    def _launch(self, image: Image, profile: Profile, listener: LinkListener | None, folder: Path) -> Container:
-        if listener is not None and not is_local():
-            raise UsageError(
-                "a container on another machine cannot connect to us",
-                step="start",
-                hint="use a local daemon for as=initiator",
+            instructed = instructions(
+                self.reach,
+                chosen,
+                role=self.role,
+                zid=self.zid,
+                ours=listener.locator if listener else None,
+                folder=folder,
+                version=_release(self.identity.version),
+                listen=listen,
+                groups=groups,
             )
-        ours = listener.locator if listener else None
-        instructed = instructions(
-            self.reach,
-            profile,
-            role=self.role,
-            zid=self.zid,
-            ours=ours,
-            folder=folder,
-            version=_release(self.identity.version),
-        )
-        return Container(owner.daemon(), _plan(image, instructed, self.memory, folder, listens=listener is None))
+            plan = _plan(image, instructed, self.memory, folder, is_published=is_published)
+            container = Container(owner.daemon(), plan)
+            undo.pop_all()
+        node = ContainedNode(container, chosen, self.role, self.zid, listener, endpoint.locator_at(listen))
+        node.groups = groups
+        return self._ready(node)
 
     def _ready(self, node: ContainedNode) -> LaunchedNode:
         """Wait until it is ready; the time that the daemon took to start it does not count."""
@@ -119,19 +128,26 @@ class DockerTarget(LaunchedTarget):
 
 
 class ContainedNode(LaunchedNode):
-    """A running container that listens at a published port, or connects to us over the host's network."""
+    """A running container that listens at a published port, or is in the host's network."""
 
     def __init__(
-        self, container: Container, profile: Profile, role: Role, zid: str, listener: LinkListener | None
+        self,
+        container: Container,
+        profile: Profile,
+        role: Role,
+        zid: str,
+        listener: LinkListener | None,
+        listens_at: Locator,
     ) -> None:
-        locator = listener.locator if listener else Locator.tcp("127.0.0.1", 0)
+        locator = listener.locator if listener else listens_at
         super().__init__(container, profile, role, locator=locator, zid=zid, listener=listener)
         self.container = container
+        self._is_published = container.plan.port is not None
 
     def link(self, deadline: Deadline, observer: Observer | None = None) -> RecordedLink:
         """Open or accept a link; the proxy of a published port ends its side by its own rules."""
         link = super().link(deadline, observer)
-        link.proxied = self.side is Side.RESPONDER
+        link.proxied = self._is_published
         return link
 
     def wait_until_ready(self, deadline: Deadline) -> None:
@@ -139,7 +155,7 @@ class ContainedNode(LaunchedNode):
 
         Raises CannotStart if it exited, CannotConnect if it does not listen, NotZenoh if another program answers.
         """
-        if self.side is Side.RESPONDER:
+        if self._is_published:
             self._wait_listening(deadline)
             self.locator = Locator.tcp(*self.container.address)
         super().wait_until_ready(deadline)
@@ -178,13 +194,15 @@ def _ignore_progress(line: str) -> None:
     """Ignore the progress of a build that a start needs."""
 
 
-def _plan(image: Image, instructed: Instructions, memory: int, folder: Path, *, listens: bool) -> ContainerPlan:
+def _plan(image: Image, instructed: Instructions, memory: int, folder: Path, *, is_published: bool) -> ContainerPlan:
     return ContainerPlan(
         image=image,
         arguments=instructed.arguments,
         environment=instructed.environment,
         files=instructed.files,
-        port=PORT if listens else None,
+        folders=instructed.folders,
+        user="" if is_published else f"{os.getuid()}:{os.getgid()}",
+        port=PORT if is_published else None,
         memory=memory << 20,
         folder=folder,
     )
