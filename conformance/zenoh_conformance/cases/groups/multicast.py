@@ -285,13 +285,17 @@ def hears(subscriber: Party, payload: bytes, step: str) -> None:
 
 
 def tells_the_group(scene: Scene, us: Dialogue, *, reliable: bool, priority: int = sane.DEFAULT_PRIORITY) -> None:
-    """What another one publishes on a lane comes to the group, and later a JOIN. Deviates where it does not come."""
+    """What another one publishes on a lane comes to the group, and later a JOIN. Deviates where it does not come.
+
+    One more value is published on a reliable lane: a JOIN that swaps the numbers of two channels shows only where they differ.
+    """
     (publisher,) = parties(scene, "publisher")
     heard_again(us)
     marks = Exts((network.QoS(value=priority | sane.BLOCK & 8),))
     lane = priority if publisher.has_lanes else None
-    publisher.us.say(replace(push_of(publisher, b"1"), exts=marks), reliable=reliable, priority=lane)
-    expect_in_group(us, b"1", "a publication after a JOIN")
+    for payload in (b"1", b"2")[: 1 + reliable]:
+        publisher.us.say(replace(push_of(publisher, payload), exts=marks), reliable=reliable, priority=lane)
+        expect_in_group(us, payload, "a publication after a JOIN")
     said = us.wire.now()
     us.wait_until(lambda: isinstance(us.heard[-1].message, Join) and us.heard[-1].time - said > DELAYED, SOON)
 
