@@ -8,7 +8,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from zenoh_conformance.judging.engine import Judged
-from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.finding import LOST_ON_THE_WAY, Finding
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Conversation, Side
@@ -70,6 +70,11 @@ def test_a_law_without_a_finding_passes_where_it_met_something(tmp_path, subject
     assert (judgement.verdict.value, judgement.evidence, judgement.repeat) == (due, None, "")
 
 
+def test_a_law_whose_findings_are_of_dropped_datagrams_is_not_observed(tmp_path):
+    judgement = records(tmp_path).law(Judged(LAW, Side.RESPONDER, 2), lost=True)
+    assert (judgement.verdict.value, judgement.cause) == ("not-observed", LOST_ON_THE_WAY)
+
+
 NEAR, FAR = Side.RESPONDER, Side.INITIATOR
 STEP = ScenarioInstance(next(iter(all_scenarios().values())), NEAR, ())
 
@@ -125,11 +130,15 @@ def test_what_does_not_repeat_is_flaky_and_a_death_stays_under_embargo(tmp_path,
 class Scripted(InteropRun):
     """Does one step as it is told, and makes no pair."""
 
-    def __init__(self, went, rest="", dead=()):
+    def __init__(self, went, rest="", dead=(), drops=0):
         self.options, self.anew = Options(out=Path()), 0
+        self._lossy, self.drops = set(), [0, drops]
         self.went, self.rests, self.died = went, rest, dict.fromkeys(dead, "the node ended")
         voices = {side: SimpleNamespace(stalled=went == "hang" and side is NEAR) for side in Side}
         self._pair = SimpleNamespace(dead=lambda: self.died, voices=voices)
+
+    def _lost_so_far(self):
+        return self.drops.pop(0)
 
     def _went(self, step):
         return Verdict(self.went), "" if self.went == "pass" else "so"
@@ -161,6 +170,10 @@ class Scripted(InteropRun):
             1,
         ),
         (("unimplemented",), "unimplemented", "so", (NEAR, FAR), 0),
+        (("pass", "", (), 1), "pass", "", (NEAR, FAR), 0),
+        (("fail", "", (), 1), "not-observed", LOST_ON_THE_WAY, (NEAR, FAR), 0),
+        (("pass", "no rest", (), 1), "not-observed", LOST_ON_THE_WAY, (NEAR, FAR), 1),
+        (("hang", "", (), 1), "hang", "so", (NEAR,), 1),
     ],
 )
 def test_what_one_attempt_comes_to(told, due, cause, blamed, anew):

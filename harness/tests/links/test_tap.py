@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.messages import sane
+from zenoh_conformance.messages import KeepAlive, sane
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
 from zenoh_harness.errors import CannotConnect, CannotGoOn, UsageError
@@ -479,6 +479,27 @@ def test_a_cut_is_told_to_both_sides_of_a_link_of_datagrams():
             tap.bar()
             assert {side.receive(soon()).data for side in (link, far)} == {encode(sane.close())}
     assert [event.data for event in recorded if event.data] == [b"1"]
+
+
+def test_what_comes_behind_a_cut_is_no_new_link_of_datagrams_unless_it_is_init():
+    """A wheel went on until it had read that its link was cut, and `interop` was red for the FRAME that began the next one."""
+    recorded = []
+    frame, init = encode(KeepAlive()), encode(sane.init_syn(b"\x01"))
+    with (
+        LinkListener.open(Locator.parse("udp/127.0.0.1:0")) as listener,
+        Tap(Locator.parse("udp/127.0.0.1:0"), listener.locator, recorded.append) as tap,
+        connect(tap.locator, soon()) as link,
+    ):
+        link.send(init, soon())
+        with listener.accept(soon()) as far:
+            assert far.receive(soon()).data == init
+            tap.bar()
+            tap.unbar()
+            link.send(frame, soon())
+            link.send(init, soon())
+            with listener.accept(soon()) as again:
+                assert again.receive(soon()).data == init
+    assert [event.data for event in recorded if event.data] == [init, init]
 
 
 def test_a_tap_between_a_stream_and_datagrams_is_refused():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from zenoh_conformance.judging.engine import Judged
+from zenoh_conformance.judging.finding import LOST_ON_THE_WAY
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict, verdict_for
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.files import evidence
@@ -95,8 +96,11 @@ class PairRecords:
             replace(key, parameters=step.parameters), outcome, self.parties.values(), self._repeat(step.label)
         )
 
-    def law(self, said: Judged, during: str = "") -> Judgement:
-        """What one law says of one side; its evidence is the whole recording, `during` the step of the first finding."""
+    def law(self, said: Judged, during: str = "", *, lost: bool = False) -> Judgement:
+        """What one law says of one side; its evidence is the whole recording, `during` the step of the first finding.
+
+        `lost`: its other findings do not count, since this machine dropped datagrams meanwhile.
+        """
         party = self.parties[said.sender]
         requirement = said.law.requirement
         key = self._key(party.name, party.version, said.sender, requirement, said.law.id)
@@ -107,8 +111,8 @@ class PairRecords:
             first = said.findings[0]
             where = {"connection": first.connection, "time": round(first.time, 6), "during": during}
             return self._add(key, outcome, [party], self._repeat(), causes, where)
-        outcome = StepOutcome(verdict=Verdict.PASS if said.subjects else Verdict.NOT_OBSERVED)
-        return self._add(key, outcome, [party], "")
+        verdict = Verdict.PASS if said.subjects and not lost else Verdict.NOT_OBSERVED
+        return self._add(key, StepOutcome(verdict=verdict, cause=LOST_ON_THE_WAY if lost else ""), [party], "")
 
     def add_gone(self, side: Side, name: str, shown: Judgement, cause: str) -> Judgement:
         """Record that a listed deviation of one side has gone; `shown` passed instead."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from zenoh_conformance.judging.engine import Judge
-from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.finding import LOST_ON_THE_WAY, Finding
 from zenoh_conformance.judging.verdict import Verdict, exit_code
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Side
 from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
@@ -30,6 +30,7 @@ from zenoh_harness.interop.judging import (
 from zenoh_harness.interop.pair import Pair
 from zenoh_harness.interop.scenario import ScenarioInstance
 from zenoh_harness.interop.talk import Missed, Unfit
+from zenoh_harness.links.datagrams import lost_datagrams
 from zenoh_harness.links.tap import Recording
 from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.runner import Ran, known_for
@@ -106,6 +107,8 @@ class InteropRun:
         self._judge = Judge(self._judged)
         self._ends: list[tuple[str, float, str]] = []
         """Of each step: the pair's prefix, the time of its last event, its label."""
+        self._lossy: set[str] = set()
+        """The labels of the steps during which this machine dropped datagrams."""
         self._made = 0
         self._stack = contextlib.ExitStack()
 
@@ -226,12 +229,18 @@ class InteropRun:
         return StepOutcome(verdict=Verdict.UNIMPLEMENTED, cause=self._pair.lacking)
 
     def _attempt(self, step: ScenarioInstance) -> StepOutcome:
+        dropped = self._lost_so_far()
         verdict, cause = self._went(step)
         dead = self._pair.dead()
         unrest = cause if dead or verdict is Verdict.HANG else self._rest()
         dead = dead or self._pair.dead()
+        lost = self._lost_so_far() > dropped
+        if lost:
+            self._lossy.add(step.label)
         if dead:
             verdict, cause = Verdict.CRASH, "; ".join(f"{side.value}: {how}" for side, how in dead.items())
+        elif lost and (verdict is Verdict.FAIL or (unrest and verdict is Verdict.PASS)):
+            verdict, cause = Verdict.NOT_OBSERVED, LOST_ON_THE_WAY
         elif unrest and verdict is Verdict.PASS:
             verdict, cause = Verdict.HANG, f"afterwards: {unrest}"
         conversation = self._judge_events(step.label, cause)
@@ -240,6 +249,10 @@ class InteropRun:
             self.options.told(f"{step.label}: {cause}; the pair is made anew")
             self._fresh()
         return StepOutcome(verdict=verdict, cause=cause, conversation=conversation, blamed=blamed or tuple(Side))
+
+    def _lost_so_far(self) -> int:
+        """Datagrams that this machine has dropped, where any may have been on their way between the two; else 0."""
+        return lost_datagrams() if link_protocol(self.initiator) == "udp" else 0
 
     def _went(self, step: ScenarioInstance) -> tuple[Verdict, str]:
         try:
@@ -278,7 +291,9 @@ class InteropRun:
     def _laws(self, records: PairRecords) -> None:
         self._judge_events("the end")
         for said in self._judge.finish():
-            records.law(said, self._during(said.findings[0]) if said.findings else "")
+            kept = tuple(found for found in said.findings if self._during(found) not in self._lossy)
+            during = self._during(kept[0]) if kept else ""
+            records.law(replace(said, findings=kept), during, lost=len(kept) < len(said.findings))
 
     def _during(self, finding: Finding) -> str:
         """The step during which it was seen."""

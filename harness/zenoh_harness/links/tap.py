@@ -24,7 +24,9 @@ from itertools import count
 from pathlib import Path
 from typing import Final, Self
 
+from zenoh_conformance.messages import Init
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.wire import registry
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import conversations
 from zenoh_harness.links.changed import ChangedSide
@@ -76,6 +78,8 @@ class Tap:
         """The TLS of each side; None without."""
         self._door, self.locator = listening(listen)
         self._datagrams = DatagramDoor(self._door) if listen.framing is Framing.DATAGRAM else None
+        self._met: set[object] = set()
+        """The addresses that had a link of datagrams: what they send after its end is no new link, unless it is INIT."""
         self._sink = sink
         self._on_end = on_end
         self._change = change
@@ -192,7 +196,7 @@ class Tap:
                 raise CannotGoOn(many, step="tap", seen=str(why), hint="raise ulimit -n") from why
             far.close()  # the initiator has already left
             return
-        if self._barred:
+        if self._barred or self._is_straggler(address, first):
             near.close()
             far.close()
             return
@@ -207,6 +211,14 @@ class Tap:
         self._relays.add(relay)
         relay.begin(self._address, first)
         self._settle(relay)
+
+    def _is_straggler(self, address: object, datagram: bytes) -> bool:
+        """Return whether a datagram belongs to a link that has ended: its sender goes on until it has read our CLOSE."""
+        if self._datagrams is None:
+            return False
+        is_known = address in self._met
+        self._met.add(address)
+        return is_known and not (datagram and datagram[0] & 0x1F == registry.of(Init).id)
 
     def _secure(self, near: socket.socket, far: socket.socket) -> tuple[socket.socket, socket.socket]:
         """Return the two sockets, with TLS where the locator of their side has it."""
