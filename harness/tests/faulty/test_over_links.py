@@ -43,7 +43,7 @@ SOME = [EVERY[0], EVERY[-1]]
 
 
 def reds(name, link, folder, attempts=3):
-    """The checks that are red on a faulty node in a run of those that must be; where this machine dropped datagrams, of up to three runs."""
+    """The checks that are red on a faulty node in a run of those that must be, and in a further one where datagrams were dropped."""
     wanted = [part for check in all_faulty_nodes()[name].caught_by for part in ("--only", check)]
     invoke(["run", f"faulty:{name}?link={link}&as=responder&role=router", *wanted, "--out", str(folder)])
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
