@@ -495,7 +495,9 @@ def test_what_comes_behind_a_cut_is_no_new_link_of_datagrams_unless_it_is_init()
             assert far.receive(soon()).data == init
             tap.bar()
             tap.unbar()
+            assert link.receive(soon()).data == encode(sane.close())
             link.send(frame, soon())
+            assert link.receive(soon()).data == encode(sane.close())
             link.send(init, soon())
             with listener.accept(soon()) as again:
                 assert again.receive(soon()).data == init

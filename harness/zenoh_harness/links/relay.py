@@ -29,7 +29,7 @@ CONNECTING: Final = 10.0
 """Seconds after which a far side that has not accepted counts as unreachable."""
 
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
-_CLOSE: Final = encode(sane.close())
+CLOSE: Final = encode(sane.close())
 
 Record = Callable[[str, Side, Happened, bytes], None]
 """Receives an event: the link's name, the sender, the kind, and the bytes."""
@@ -151,7 +151,7 @@ class Relay:
                 self._tell(end, Happened.RESET)
                 if end.sock.type is socket.SOCK_DGRAM:
                     with contextlib.suppress(OSError):
-                        end.sock.send(_CLOSE)
+                        end.sock.send(CLOSE)
             self.end()
 
     def end(self) -> None:

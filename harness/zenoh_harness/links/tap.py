@@ -34,7 +34,7 @@ from zenoh_harness.links.changing import Rule
 from zenoh_harness.links.datagrams import DatagramDoor
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.opening import listening, socket_address
-from zenoh_harness.links.relay import CHUNK, CONNECTING, Passed, Relay, RelayEnd
+from zenoh_harness.links.relay import CHUNK, CLOSE, CONNECTING, Passed, Relay, RelayEnd
 from zenoh_harness.links.tls import TlsSocket, connecting_context, listening_context, name_to_verify
 
 PASSED_ON: Final = ("tcp", "udp", "tls", "unixsock-stream")
@@ -196,7 +196,10 @@ class Tap:
                 raise CannotGoOn(many, step="tap", seen=str(why), hint="raise ulimit -n") from why
             far.close()  # the initiator has already left
             return
-        if self._barred or self._is_straggler(address, first):
+        if (late := self._is_straggler(address, first)) or self._barred:
+            if late:
+                with contextlib.suppress(OSError):
+                    near.send(CLOSE)  # its sender may not have read the first one
             near.close()
             far.close()
             return
@@ -213,7 +216,7 @@ class Tap:
         self._settle(relay)
 
     def _is_straggler(self, address: object, datagram: bytes) -> bool:
-        """Return whether a datagram belongs to a link that has ended: its sender goes on until it has read our CLOSE."""
+        """Return whether a datagram belongs to a link that has ended: its sender goes on until it has read CLOSE."""
         if self._datagrams is None:
             return False
         is_known = address in self._met
