@@ -72,9 +72,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Thrice as many workers as cores: a test with a node or a daemon mostly waits for it, and others work meanwhile."""
+    """Twice as many workers as cores: a test with a node or a daemon waits for it half of its time, and another works meanwhile."""
     cores = yield
-    return cores if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else min(3 * cores, cores + WAITING)
+    return cores if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else min(2 * cores, cores + WAITING)
 
 
 class Stopwatch:

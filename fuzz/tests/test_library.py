@@ -42,6 +42,19 @@ def test_what_cannot_be_used_is_said(tiny, fault, said):
         identity_in_trial(tiny(fault), patience=3.0)
 
 
+def test_one_that_is_late_once_is_tried_again(tiny, monkeypatch):
+    late, run = [True], subprocess.run
+
+    def late_once(command, **how):
+        if late and late.pop():
+            raise subprocess.TimeoutExpired(command, 0.0)
+        return run(command, **how)
+
+    monkeypatch.setattr(subprocess, "run", late_once)
+    assert identity_in_trial(tiny(0)).name == "tiny"
+    assert not late
+
+
 def test_what_is_no_library_is_said(tmp_path):
     with pytest.raises(UsageError, match="there is no library"):
         load(tmp_path / "none.so")
