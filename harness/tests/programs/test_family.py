@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import psutil
 import pytest
@@ -42,6 +43,18 @@ def test_a_child_that_a_thread_started_counts(parent):
     finally:
         child.stdin.close()
         child.wait()
+
+
+def test_what_goes_during_the_look_has_no_usage(monkeypatch):
+    """Its folder of threads was there a moment ago."""
+
+    def gone(_path, _pattern):
+        raise FileNotFoundError
+
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    monkeypatch.setattr(Path, "glob", gone)
+    assert usage_of(ended.pid) is None
 
 
 def test_what_is_gone_has_no_usage():

@@ -448,8 +448,8 @@ def process_and_descendants(pid: int) -> list[psutil.Process]:
 
     Raises psutil.Error where one of them is gone.
     """
-    tasks = [task.joinpath("children") for task in Path(f"/proc/{pid}/task").glob("*")]
     try:
+        tasks = [task.joinpath("children") for task in Path(f"/proc/{pid}/task").glob("*")]
         children = [child for task in tasks for child in task.read_text(encoding="ascii").split()]
     except OSError:
         return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
