@@ -37,6 +37,9 @@ from zenoh_harness.links.opening import listening, socket_address
 from zenoh_harness.links.relay import CHUNK, CLOSE, CONNECTING, Passed, Relay, RelayEnd
 from zenoh_harness.links.tls import TlsSocket, connecting_context, listening_context, name_to_verify
 
+MOST_MET: Final = 4096
+"""Addresses of ended links of datagrams that a tap knows, at most."""
+
 PASSED_ON: Final = ("tcp", "udp", "tls", "unixsock-stream")
 """The protocols of links that the tap passes on."""
 
@@ -78,8 +81,8 @@ class Tap:
         """The TLS of each side; None without."""
         self._door, self.locator = listening(listen)
         self._datagrams = DatagramDoor(self._door) if listen.framing is Framing.DATAGRAM else None
-        self._met: set[object] = set()
-        """The addresses that had a link of datagrams: what they send after its end is no new link, unless it is INIT."""
+        self._met: dict[object, None] = {}
+        """The last addresses that had a link of datagrams: what they send after its end is no new link, unless it is INIT."""
         self._sink = sink
         self._on_end = on_end
         self._change = change
@@ -220,7 +223,9 @@ class Tap:
         if self._datagrams is None:
             return False
         is_known = address in self._met
-        self._met.add(address)
+        self._met[address] = None
+        if len(self._met) > MOST_MET:
+            del self._met[next(iter(self._met))]
         return is_known and not (datagram and datagram[0] & 0x1F == registry.of(Init).id)
 
     def _secure(self, near: socket.socket, far: socket.socket) -> tuple[socket.socket, socket.socket]:
