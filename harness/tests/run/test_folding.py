@@ -412,6 +412,14 @@ def test_a_query_that_is_lost_at_times_is_told_as_such_whatever_was_judged_meanw
     assert heads(*[replace(one, verdict=Verdict.FAIL) for one in at_times]) != {"reply/final-always-comes"}
 
 
+def test_a_model_opens_so_many_sessions_that_it_meets_what_is_rare_each_time() -> None:
+    lost = finding(path="stage open", expected="a session that works, or a refusal", got="silence")
+    unanswered = finding(path="the session works", expected="ResponseFinal", got="silence")
+    model = red("models/initiation", "session-establishment/session-live-after-open-ack", **lost)
+
+    assert heads(model, red("a/b", INIT, verdict=Verdict.FLAKY, **unanswered)) == {"reply/final-always-comes"}
+
+
 def test_what_is_lost_once_in_a_while_is_not_lost_by_what_is_wrong_each_time() -> None:
     """A client said each DECLARE in a lane that was not its own, and lost a query now and then: only the former was told."""
     lost = finding(path="stage open", expected="a session that works, or a refusal", got="silence")

@@ -20,6 +20,7 @@ from zenoh_harness.console import plain
 from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
+from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.overload import describe_prevented, prevented_judgements
 from zenoh_harness.run.records import LEFT
 from zenoh_harness.run.runner import Ran
@@ -252,7 +253,8 @@ def _tell(fault: TargetFault, out: Console, folder: Path) -> None:
     profiles, roles = ", ".join(fault.profiles), " and ".join(fault.roles)
     where = "" if profiles == "default" else f", profile{'s' * (len(fault.profiles) > 1)} {profiles}"
     out.print()
-    head = f"{one.verdict.value.upper():<7}{fault.requirement}  ({one.level}, {roles}{where})"
+    level = one.level if fault.requirement == one.key.requirement else level_of(fault.requirement)
+    head = f"{one.verdict.value.upper():<7}{fault.requirement}  ({level}, {roles}{where})"
     out.print(head, style=style, soft_wrap=True)
     for name, text in _rows(fault, folder):
         if text:

@@ -119,15 +119,26 @@ def _after_open(us: Dialogue, one: VectorInSession, open_: Open | None) -> Vecto
 
 
 def works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer:
-    """Return the answer of a node whose session has been opened: it works, or may end."""
-    try:
-        us.fence()
-    except Deviation:
+    """Return the answer of a node whose session has been opened: it works, or may end.
+
+    Of a session that answers only when it is asked again a query was lost, which nothing in its handshake explains.
+    """
+    if not _is_live(us):
+        if may_end or (not us.is_over and _is_live(us)):
+            return SURVIVOR
         end = f"Close({reason_name(us.closed)})" if us.closed is not None else us.text_of(None)
-        return SURVIVOR if may_end else answer_for_end(one, f"after OpenAck: {end}", us.closed)
+        return answer_for_end(one, f"after OpenAck: {end}", us.closed)
     us.leave()
     us.listen(us.unit / 4)
     return answer_for_reading(one.vector)
+
+
+def _is_live(us: Dialogue) -> bool:
+    try:
+        us.fence()
+    except Deviation:
+        return False
+    return True
 
 
 def next_step(us: Dialogue, kind: type[Any], *, ack: bool = True) -> tuple[Any, str]:

@@ -118,6 +118,8 @@ class Player:
         """What the last fence awaited, where nothing came and the session went on."""
         self._brief = False
         """Whether nobody waits long for a fence or an effect, since its absence costs no more than another look."""
+        self._settles = False
+        """Whether a session has answered, or lost, a fence before a vector is said: some nodes lose what comes right behind OPEN."""
         self.carried: dict[str, int] = {}
         """Carriers, in words, to how many vectors were read there."""
 
@@ -413,7 +415,11 @@ class Player:
     def _again(self, play: Callable[[], list[VectorAnswer]]) -> list[VectorAnswer]:
         """The answers when the same is played again; a fence that comes only now was lost before."""
         awaited, record = self._awaited, self._record
-        answers = play()
+        self._settles = True
+        try:
+            answers = play()
+        finally:
+            self._settles = False
         if awaited and not self._awaited and not any(answer.verdict.is_wrong for answer in answers):
             self.lost.append((awaited, record))
         return answers
@@ -461,11 +467,15 @@ class Player:
         try:
             reader = scene.session("reader", batch_size=SMALL) if hears and self.routes else None
             writer = scene.dialogue("writer")
-            writer.initial_sn = group[0].sn or 0
+            settles = self._settles and group[0].sn != 0
+            writer.initial_sn = max(0, (group[0].sn or 0) - settles)
             carrier = Carrier((group[0].mode, PACKING.default)) if group[0].mode else self._carrier
             open_session(writer, self._profile, **carrier.offers)
             if not carrier.is_settled(writer) and group[0].mode:
                 raise NoSessionError
+            if settles:
+                with suppress(Deviation):
+                    writer.fence()
             declare_for(group, writer, reader)
         except (Deviation, CannotConnect) as deviation:
             if group[0].sn or group[0].mode:
