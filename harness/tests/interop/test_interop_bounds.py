@@ -11,7 +11,7 @@ from zenoh_conformance.reading.conversation import Connection, Conversation, Eve
 from zenoh_harness.errors import AgentError
 from zenoh_harness.interop import run, voice
 from zenoh_harness.interop.run import InteropRun, Tape
-from zenoh_harness.interop.talk import Fences
+from zenoh_harness.interop.talk import Fences, Talk
 from zenoh_harness.interop.voice import Voice
 from zenoh_harness.run.attempt.options import Options
 
@@ -72,3 +72,17 @@ def test_a_run_with_a_link_that_never_falls_silent_does_not_go_on(monkeypatch):
     kept = flooded._tape.cut(Conversation({"a": Connection("a")}), "")
     assert flooded.done == 1
     assert len(kept.events) == len(flooded.recorded) == (1 << 20) // 60_200
+
+
+@pytest.mark.parametrize(("unseen", "within"), [(0.0, 3.0), (10.0, 13.0)])
+def test_a_link_that_does_not_show_its_end_is_waited_for_until_its_lease_is_over(unseen, within):
+    waited = []
+
+    class Joins:
+        def join(self, _here, _there, *, within):
+            waited.append(within)
+            return 0.0
+
+    link = SimpleNamespace(bar=lambda: None, unbar=lambda: None, newest=0.0)
+    Talk(None, None, Joins(), link, unseen=unseen).blink()
+    assert waited == [within]

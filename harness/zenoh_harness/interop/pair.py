@@ -15,6 +15,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Final, Self
 
+from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Conversation, Event, Side
 from zenoh_harness.errors import AgentUnimplemented, CannotConnect, UsageError
 from zenoh_harness.interop.lone import ROUTES, Opening, routes, stir
@@ -26,7 +27,7 @@ from zenoh_harness.profiles import DEFAULT, ON_THE_LINK
 from zenoh_harness.programs.ports import free_port
 from zenoh_harness.targets.adapters.launched import LaunchedNode
 from zenoh_harness.targets.agent import AgentClient
-from zenoh_harness.targets.endpoints import run_authority
+from zenoh_harness.targets.endpoints import link_protocol, run_authority
 from zenoh_harness.targets.reach import KINDS, Reach, parse
 from zenoh_harness.targets.target import NodeInstance, NodeTarget, open_target
 
@@ -102,7 +103,9 @@ class Pair:
         """Return a new interface for one scenario that begins on this side."""
         assert self._tap is not None and self._fences is not None, "not started"
         routers = all(node.role == "router" for node in self.nodes.values())
-        return Talk(self.voices[here], self.voices[here.other], self._fences, self._tap, routers=routers)
+        unseen = sane.LEASE_MS / 1000 if link_protocol(self.targets[here].reach) == "udp" else 0.0
+        near, far = self.voices[here], self.voices[here.other]
+        return Talk(near, far, self._fences, self._tap, routers=routers, unseen=unseen)
 
     def rest(self) -> None:
         """Restore the link and undeclare everything, after a scenario. Raises Missed, AgentError."""

@@ -93,13 +93,16 @@ class Fences:
 class Talk:
     """The interface of one scenario. Its keys are unique, so that scenarios do not affect each other."""
 
-    def __init__(self, here: Voice, there: Voice, fences: Fences, link: Bars, *, routers: bool = False) -> None:
-        """`routers`: both nodes are routers."""
+    def __init__(
+        self, here: Voice, there: Voice, fences: Fences, link: Bars, *, routers: bool = False, unseen: float = 0.0
+    ) -> None:
+        """`routers`: both nodes are routers; `unseen`: seconds after which they see the end of a link that does not show it."""
         self.here, self.there = here, there
         self.key = f"zconform/interop/{next(_FRESH)}"
         self._routers = routers
         self._fences, self._link = fences, link
         self._cut_at = self._deaf = 0.0
+        self._blink = _BLINK + unseen
 
     def settle(self) -> None:
         """Wait until the declarations of both sides are known on the other side."""
@@ -158,7 +161,7 @@ class Talk:
         self._link.bar()
         self._link.unbar()
         try:
-            deaf = self._fences.join(self.here, self.there, within=_BLINK)
+            deaf = self._fences.join(self.here, self.there, within=self._blink)
         except Missed:
             self.cut()
             self.restore()
