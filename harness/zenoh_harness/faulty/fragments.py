@@ -97,6 +97,30 @@ fault(
     caught_by=CHANNELS,
 )
 fault(
+    "forgets-fragments-for-a-frame-of-another-lane",
+    "Drops an unfinished message at a FRAME of the same reliability in another lane.",
+    on_session=before(
+        lambda link, message: [
+            link.partial.pop(channel)
+            for channel in list(link.partial)
+            if isinstance(message, Frame) and channel[0] == message.reliable
+        ]
+    ),
+    caught_by=CHANNELS,
+)
+fault(
+    "has-no-room-for-a-full-fragment",
+    "Closes on a FRAGMENT that fills its batch.",
+    on_batch=before(
+        lambda node, link, batch: (
+            refuse(INVALID)
+            if link.live and batch[:1] and batch[0] & 0x1F == 6 and len(batch) == node.room(link)
+            else None
+        )
+    ),
+    caught_by=f"{SIZES}/a-batch-as-large-as-settled-is-taken",
+)
+fault(
     "forgets-fragments-for-keep-alive",
     "Drops an unfinished message at KEEP_ALIVE.",
     on_session=forget_for(KeepAlive),

@@ -11,7 +11,7 @@ from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import EXPIRED, INVALID, TO_SELF, Refused, before
+from zenoh_harness.reference import EXPIRED, INVALID, TO_SELF, Refused, after, before
 
 from . import fault
 
@@ -175,4 +175,38 @@ fault(
         )
     ),
     caught_by=FIRST,
+)
+fault(
+    "uses-low-latency-alone",
+    "Uses low latency though the other side's INIT does not have it.",
+    settle=lambda node, base: replace(base(), lowlatency=node.config.lowlatency),
+    settle_ack=lambda node, base: replace(base(), lowlatency=node.config.lowlatency),
+    caught_by=(
+        "session-modes/low-latency-that-we-do-not-offer-is-not-used",
+        "session-modes/low-latency-that-we-decline-is-not-used",
+    ),
+)
+fault(
+    "writes-compression-headers-alone",
+    "Writes compression headers though the other side's INIT does not have Compression.",
+    send_batch=lambda node, base, link, batch: base(
+        batch=b"\0" + batch if link.live and node.config.compression and not link.terms.compression else batch
+    ),
+    caught_by=(
+        "session-modes/compression-that-we-do-not-offer-is-not-used",
+        "session-modes/compression-that-we-decline-is-not-used",
+    ),
+    also={"law/what-is-said-decodes": "a batch with a header is no message there"},
+)
+fault(
+    "counts-two-lanes-together",
+    "Counts the numbers that come in the lanes 6 and 7 together.",
+    accepts_sn=after(
+        lambda link, message: (
+            link.rx.update({(message.reliable, lane): message.sn for lane in (6, 7)})
+            if priority_of(message) in (6, 7)
+            else None
+        )
+    ),
+    caught_by=f"{LANES}/all-channels-of-ours-count-apart",
 )

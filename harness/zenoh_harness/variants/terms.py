@@ -26,6 +26,7 @@ LANES = dict.fromkeys(
     (
         "law/frame-carries-priority",
         "session-fragments/pieces-of-two-lanes-are-told-apart",
+        "session-fragments/pieces-of-two-channels-are-told-apart*lane*",
         "application-terms/an-application-uses-no-lanes-that-we-declined",
         "routing-lanes/a-large-message-keeps-its-lane",
         "routing-lanes/a-value-and-a-deletion-keep-their-lane",
@@ -36,6 +37,7 @@ LANES = dict.fromkeys(
         "session-lanes/who-has-no-lanes-hears-none",
         "session-lanes/numbers-of-every-lane-wrap*priority=2*",
         "session-lanes/every-channel-of-ours-begins-with-our-number*priority=2*",
+        "session-lanes/all-channels-of-ours-count-apart",
     ),
     "it negotiates no QoS",
 )

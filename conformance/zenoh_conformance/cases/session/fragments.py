@@ -100,11 +100,12 @@ def pieces_are_put_together(scene: Scene, *, pieces: int, reliable: bool) -> Non
     "fragmentation/fragments-reassemble",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
-    parameters=grid(what=("fragments", "frame", "keep-alive")),
+    parameters=grid(what=("fragments", "frame", "keep-alive", "frame-in-another-lane")),
 )
 def pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> None:
     """
-    Between the fragments of one channel come those of another one, a whole message of it, or KEEP_ALIVE: each message is whole.
+    Between the fragments of one channel come those of another one, a whole message of it, or KEEP_ALIVE: each message is whole. So it
+    is where the other channel is as reliable, in another lane.
 
         publisher  FRAGMENT (reliable), FRAGMENT (best effort), FRAGMENT (reliable), FRAGMENT (best effort), ..
         target     to the subscriber: both PUSHes
@@ -118,6 +119,9 @@ def pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> None:
         beside = in_pieces(publisher, push(publisher, "k/other", other), 5, reliable=False)
     elif what == "frame":
         beside = [publisher.us.frame(push(publisher, "k/other", other), reliable=False)]
+    elif what == "frame-in-another-lane":
+        publisher.us.require(publisher.has_lanes, expected="lanes", got="none", step="not reached: lanes")
+        beside = [publisher.us.frame(push(publisher, "k/other", other, URGENT), priority=URGENT)]
 
     for each in chain.from_iterable(zip_longest(pieces, beside)):
         if each is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber
 from zenoh_conformance.messages import sane
@@ -96,6 +98,28 @@ def every_channel_of_ours_begins_with_our_number(scene: Scene, *, first: str, pr
     publisher.us.require(lanes, expected="lanes", got="none", step="not reached: lanes")
 
     says_and_hears(publisher, subscriber, 3, priority=priority, reliable=reliable)
+
+
+@case(
+    "session-establishment/initial-sn-own-start",
+    needs=(*ROUTES, "qos"),
+    control=every_channel_of_ours_begins_with_our_number,
+)
+def all_channels_of_ours_count_apart(scene: Scene) -> None:
+    """
+    One session uses all sixteen channels one after the other: each begins with the number that our OPEN states, whatever the others
+    have counted.
+
+        publisher  OpenSyn (initial_sn)
+        publisher  FRAME (priority 0, reliable; initial_sn: PUSH), FRAME (the next number: PUSH), then best effort, then priority 1, ..
+        target     to the subscriber: each PUSH
+    """
+    publisher, subscriber = parties(scene, "publisher", "subscriber")
+    publisher.us.require(publisher.has_lanes, expected="lanes", got="none", step="not reached: lanes")
+    subscriber.declares_subscriber("k")
+
+    for priority, reliable in product(range(8), (True, False)):
+        says_and_hears(publisher, subscriber, 2, priority=priority, reliable=reliable)
 
 
 def begun_with(scene: Scene, beside: Party, first: int) -> Party:

@@ -1,18 +1,21 @@
-"""The life of a session in each mode: it is kept alive, it ends by its lease and by CLOSE. Toward a responder."""
+"""The life of a session in each mode: it is kept alive, it ends by its lease and by CLOSE; and a mode that we decline is not used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.establishing import calm
+from zenoh_conformance.cases.establishing import calm, proposal, works_in_the_end
 from zenoh_conformance.cases.establishment.limits import a_silent_session_expires, opened
-from zenoh_conformance.judging.finding import OVERSLEPT
+from zenoh_conformance.cases.establishment.sane import a_session_does_work
+from zenoh_conformance.cases.initiator.open_ack import a_sane_handshake_makes_a_session
+from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT
 from zenoh_conformance.messages import DToken, Fragment, KeepAlive, Open, Query, Request, sane
-from zenoh_conformance.reading.kinds import InitAck, OpenAck
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import InitAck, OpenAck, OpenSyn
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Scene
-from zenoh_conformance.wire import exts
+from zenoh_conformance.wire import NO_EXTS, exts
 
 from .settled_terms import keeps_its_lease
 
@@ -131,6 +134,84 @@ def a_compressed_session_lives_and_ends(scene: Scene, *, what: str) -> None:
         target  something in each quarter of its lease; or, after our lease or our Close, the session's end
     """
     lives(scene, what, ("Compression",))
+
+
+@case(
+    "session-establishment/low-latency-needs-both",
+    profile="low-latency",
+    needs=("low-latency",),
+    control=a_session_does_work,
+)
+def low_latency_that_we_do_not_offer_is_not_used(scene: Scene) -> None:
+    """
+    A target that accepts low latency has a plain session with a node that does not offer it.
+
+        us      InitSyn (no LowLatency) .. OpenAck
+        us      FRAME (what asks for work)
+        target  FRAME (does it)
+    """
+    scene.dialogue().open().expect_live()
+
+
+@case(
+    "session-establishment/compression-needs-both",
+    profile="compression",
+    needs=("compression",),
+    control=a_session_does_work,
+)
+def compression_that_we_do_not_offer_is_not_used(scene: Scene) -> None:
+    """
+    A target that accepts compression has a plain session with a node that does not offer it.
+
+        us      InitSyn (no Compression) .. OpenAck
+        us      FRAME (what asks for work)
+        target  FRAME (does it), without a compression header
+    """
+    scene.dialogue().open().expect_live()
+
+
+@case(
+    "session-establishment/low-latency-needs-both",
+    role=Side.INITIATOR,
+    profile="low-latency",
+    needs=("low-latency",),
+    control=a_sane_handshake_makes_a_session,
+)
+def low_latency_that_we_decline_is_not_used(scene: Scene) -> None:
+    """
+    The target offers low latency, and our InitAck does not have it: the session is a plain one.
+
+        target  InitSyn (LowLatency)
+        us      InitAck (no extension) .. OpenAck
+        us      FRAME (what asks for work)
+        target  FRAME (does it)
+    """
+    works_in_the_end(scene, decline_modes)
+
+
+@case(
+    "session-establishment/compression-needs-both",
+    role=Side.INITIATOR,
+    profile="compression",
+    needs=("compression",),
+    control=a_sane_handshake_makes_a_session,
+)
+def compression_that_we_decline_is_not_used(scene: Scene) -> None:
+    """
+    The target offers compression, and our InitAck does not have it: the session is a plain one.
+
+        target  InitSyn (Compression)
+        us      InitAck (no extension) .. OpenAck
+        us      FRAME (what asks for work)
+        target  FRAME (does it), without a compression header
+    """
+    works_in_the_end(scene, decline_modes)
+
+
+def decline_modes(us: Dialogue) -> None:
+    """Complete the handshake with an InitAck without extensions."""
+    us.ask(us.init_ack(proposal(us), exts=NO_EXTS), expect=OpenSyn, step=f"{NOT_REACHED}: open")
+    us.send(us.open_ack())
 
 
 def lives(scene: Scene, what: str, offers: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import shake_128
 
 from zenoh_conformance.cases.case import case, grid
@@ -12,7 +13,7 @@ from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.talking import Party, Scene, parties_of
 
 from .batches import what_does_not_fit_is_fragmented
-from .fragments import expect_value, push
+from .fragments import expect_value, in_pieces, push
 
 SMALL = 512
 """Bytes of the batches that a subscriber takes."""
@@ -28,14 +29,14 @@ BESIDE = 8
     "session-establishment/batch-size-effective-minimum",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
-    parameters=grid(size=(509, 512, 1021, 2048, 9001)),
+    parameters=(*grid(size=(509, 512, 1021, 2048, 9001)), *grid(size=(512, 2048), of=("fragment",))),
 )
-def a_batch_as_large_as_settled_is_taken(scene: Scene, *, size: int) -> None:
+def a_batch_as_large_as_settled_is_taken(scene: Scene, *, size: int, of: str = "frame") -> None:
     """
-    A FRAME that fills a batch of the settled size to the last byte counts, and so does one that is a byte smaller.
+    A FRAME that fills a batch of the settled size to the last byte counts, and so does one that is a byte smaller; or a FRAGMENT does.
 
         publisher  InitSyn (batch size) .. OpenAck
-        publisher  FRAME (PUSH; with the prefix as many bytes as were settled)
+        publisher  FRAME (PUSH; with the prefix as many bytes as were settled), or such a FRAGMENT and the last one
         target     to the subscriber: PUSH
     """
     takes(scene, size)
@@ -43,8 +44,9 @@ def a_batch_as_large_as_settled_is_taken(scene: Scene, *, size: int) -> None:
     subscriber.declares_subscriber("k")
 
     for room in (publisher.us.room - 1, publisher.us.room):
-        frame, payload = filled(publisher, room)
-        publisher.us.send(frame)
+        units, payload = filled_in_pieces(publisher, room) if of == "fragment" else filled(publisher, room)
+        for unit in units:
+            publisher.us.send(unit)
         expect_value(
             subscriber, "k", payload, step="the largest batch" if room == publisher.us.room else "one byte less"
         )
@@ -124,7 +126,15 @@ def what_does_not_shrink_fits_with_its_compression_header(scene: Scene) -> None:
     us.require(us.largest <= SMALL, expected=f"at most {SMALL} bytes", got="a larger batch", step="batch")
 
 
-def filled(who: Party, room: int) -> tuple[Frame, bytes]:
+def filled_in_pieces(who: Party, room: int) -> tuple[list[Fragment], bytes]:
+    """Two FRAGMENTs, of which the first has so many bytes, and the payload of the PUSH in them."""
+    payload = sane.payload(room)
+    first, last = in_pieces(who, push(who, "k", payload), 2)
+    data, at = first.payload + last.payload, len(first.payload) + room - len(encode(first))
+    return [replace(first, payload=data[:at]), replace(last, payload=data[at:])], payload
+
+
+def filled(who: Party, room: int) -> tuple[list[Frame], bytes]:
     """A FRAME with the next number and a PUSH, of so many bytes, and the payload."""
     sn = who.us.next_sn()
     size = room
@@ -133,7 +143,7 @@ def filled(who: Party, room: int) -> tuple[Frame, bytes]:
         frame = Frame(reliable=True, sn=sn, messages=(push(who, "k", payload),))
         over = len(encode(frame)) - room
         if over <= 0:
-            return frame, payload
+            return [frame], payload
         size -= over
         who.us.require(size > 0, expected="room for a value", got="none", step="not reached: a small batch")
 
