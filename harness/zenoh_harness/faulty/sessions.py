@@ -177,6 +177,7 @@ def counts_leases_in_longer_steps(node, base, link):
 class HearsNoCloseBehindAnotherMessage(Reference):
     """Ignores a CLOSE that follows KEEP_ALIVE in its batch."""
 
+    hiding: type[Any] = KeepAlive
     behind = False
 
     def on_batch(self, link, batch):
@@ -186,5 +187,14 @@ class HearsNoCloseBehindAnotherMessage(Reference):
     def on_message(self, link, seen):
         if isinstance(seen.message, Close) and self.behind:
             return
-        self.behind = isinstance(seen.message, KeepAlive)
+        self.behind = isinstance(seen.message, self.hiding)
         super().on_message(link, seen)
+
+
+fault(
+    "hears-no-close-behind-a-frame",
+    "Ignores a CLOSE that follows a FRAME in its batch.",
+    of=HearsNoCloseBehindAnotherMessage,
+    hiding=Frame,
+    caught_by=f"{EXTENSIONS}/a-close-behind-another-message-counts",
+)

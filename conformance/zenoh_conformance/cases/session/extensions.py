@@ -122,18 +122,18 @@ def a_close_with_an_unknown_extension_counts(scene: Scene, *, enc: str) -> None:
     us.expect_end(step="after Close")
 
 
-@case("close/close-ends-the-link", control=a_session_does_work)
-def a_close_behind_another_message_counts(scene: Scene) -> None:
+@case("close/close-ends-the-link", control=a_session_does_work, parameters=({}, {"before": "frame"}))
+def a_close_behind_another_message_counts(scene: Scene, *, before: str = "keep-alive") -> None:
     """
     A batch holds a message and, behind it, CLOSE (erratum several-messages-per-batch): the session ends.
 
-        us      KEEP_ALIVE, Close, in one batch
+        us      KEEP_ALIVE or FRAME (PUSH), and Close, in one batch
         target  the link's end
     """
     us = scene.session()
     us.expect_live(step="not reached: the session works")
 
-    us.send(KeepAlive(), sane.close())
+    us.send(us.frame(to_nobody(us)) if before == "frame" else KeepAlive(), sane.close())
 
     us.expect_end(step="after Close")
 
