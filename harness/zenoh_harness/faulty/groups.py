@@ -185,6 +185,18 @@ fault(
     say_join=lambda node, base, link: base() if int(node.now * 4) % 100 == 0 else None,
     caught_by=REPEATED,
 )
+fault(
+    "says-no-join-beside-another",
+    "Says no JOIN while another node is in the group.",
+    say_join=lambda node, base: None if node.members else base(),
+    caught_by=REPEATED,
+)
+fault(
+    "keeps-who-is-silent-for-milliseconds",
+    "Forgets no silent node whose lease counts milliseconds.",
+    is_offline=lambda base, member: base() and member.their_open.lease_in_seconds,
+    caught_by=OFFLINE,
+)
 fault("keeps-who-is-silent", "Forgets no silent node.", is_offline=lambda member: False, caught_by=OFFLINE)
 fault(
     "takes-a-lease-for-ten",

@@ -135,9 +135,12 @@ fault(
 )
 fault(
     "keeps-its-own-batch-size",
-    "Answers with its own batch size if the proposed one is smaller.",
+    "Answers with its own batch size if the proposed one is smaller, and uses it if the answered one is.",
     choose_batch=lambda node: node.config.batch_size,
-    caught_by="establishment-init/the-smaller-batch-size-counts",
+    caught_by=(
+        "establishment-init/the-smaller-batch-size-counts",
+        "application-terms/an-application-keeps-to-the-batch-that-we-take",
+    ),
     also={
         "session-batches/*": "it fills batches past what was proposed",
         "law/batch-size-is-receive-limit": "the law sees it too",

@@ -59,7 +59,11 @@ fault(
     "bakes-the-same-cookie-again",
     "Makes the cookie from the ZenohID alone, so that it opens several sessions.",
     make_cookie=lambda node, syn: hmac.digest(node.config.secret, syn.zid.raw, sha256),
-    caught_by=("establishment-cookie/a-used-cookie-opens-no-second-session", "law/cookies-differ"),
+    caught_by=(
+        "establishment-cookie/a-used-cookie-opens-no-second-session",
+        "establishment-cookie/a-cookie-of-another-link-is-refused",
+        "law/cookies-differ",
+    ),
 )
 fault(
     "believes-any-initial-sn",
@@ -204,7 +208,7 @@ fault(
     caught_by=("law/batch-size-is-receive-limit", "session-batches/what-does-not-fit-is-fragmented"),
     also={
         "establishment-init/the-smaller-batch-size-counts": "it does not fragment larger messages",
-        "application-terms/an-application-keeps-to-the-smaller-batch": "in either role",
+        "application-terms/an-application-keeps-to-the-*": "in either role",
         "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "the same with compression",
     },
 )

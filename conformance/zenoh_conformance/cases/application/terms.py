@@ -130,6 +130,31 @@ def an_application_keeps_to_the_smaller_batch(scene: Scene, *, size: int) -> Non
 
 
 @case(
+    "session-establishment/batch-size-is-receive-limit",
+    role=Side.INITIATOR,
+    needs=PUT,
+    control=an_application_publishes,
+    parameters=grid(batch=(200, 512, 2048)),
+)
+def an_application_keeps_to_the_batch_that_we_take(scene: Scene, *, batch: int) -> None:
+    """
+    Our InitAck states smaller batches than the target proposed: what its application puts comes in batches that we take.
+
+        target  InitSyn (batch size)
+        us      InitAck (a smaller batch size) .. DECLARE (D_SUBSCRIBER)
+        target  FRAGMENT, .. (together a PUSH), each within a batch of ours
+    """
+    takes(scene, 2 * batch)
+    us = settling(scene, batch_size=batch)
+    us.declares_subscriber("k/**")
+
+    scene.agent.ask("put", key=us.whole("k/a"), payload="5a" * 2 * batch, congestion="block")
+    us.expect_push("k/a", step="not reached: the publication")
+
+    us.us.require(us.us.largest <= batch, expected="at most what we take", got="a larger batch", step="batch")
+
+
+@case(
     "query/request-id-out-of-range-refused",
     role=Side.INITIATOR,
     needs=SERVES,

@@ -137,11 +137,12 @@ def an_invented_cookie_is_refused(scene: Scene) -> None:
     "session-establishment/cookie-prevents-replay",
     needs=("several-links",),
     control=a_sane_handshake_is_accepted,
+    parameters=({}, {"of": "the-same-node"}),
     breaks=("law/cookie-echo",),
 )
-def a_cookie_of_another_link_is_refused(scene: Scene) -> None:
+def a_cookie_of_another_link_is_refused(scene: Scene, *, of: str = "another-node") -> None:
     """
-    Each of two links gets a cookie; one opens with the cookie of the other.
+    Each of two links gets a cookie; one opens with the cookie of the other, which is another node's or its own.
 
         us      InitSyn
         target  InitAck (cookie 1)
@@ -150,7 +151,8 @@ def a_cookie_of_another_link_is_refused(scene: Scene) -> None:
         other   OpenSyn (cookie 1)
         target  Close, or the link ends; never OpenAck
     """
-    us, other = scene.dialogue(), scene.dialogue("other")
+    us = scene.dialogue()
+    other = scene.dialogue("other", zid=us.zid if of == "the-same-node" else None)
     first = issued(us)
     differ(other, first, other.ask(other.init_syn(), expect=InitAck, step="not reached: init"))
 

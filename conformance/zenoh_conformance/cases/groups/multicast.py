@@ -197,22 +197,30 @@ def fragments_in_the_group_are_put_together(scene: Scene, *, pieces: int) -> Non
     hears(subscriber, payload, "a message in fragments")
 
 
-@case("join/silence-is-offline", needs=MULTICAST, profile=PROFILE, control=a_join_suffices_to_be_heard, timed=True)
-def a_silent_node_is_offline(scene: Scene) -> None:
+@case(
+    "join/silence-is-offline",
+    needs=MULTICAST,
+    profile=PROFILE,
+    control=a_join_suffices_to_be_heard,
+    timed=True,
+    parameters=({}, {"unit": "ms"}),
+)
+def a_silent_node_is_offline(scene: Scene, *, unit: str = "s") -> None:
     """
     A node that was silent for its lease is offline, and is new when it comes back: its numbers begin where its JOIN says, although
     they were higher before.
 
-        us      JOIN (a lease of 1 s, a high number), FRAME (PUSH); nothing for three seconds; JOIN (0), FRAME (0, PUSH)
+        us      JOIN (a lease of 1 s or 1000 ms, a high number), FRAME (PUSH); nothing for three seconds; JOIN (0), FRAME (0, PUSH)
         target  to the subscriber: both
     """
     (subscriber,) = parties(scene, "subscriber")
     subscriber.declares_subscriber("k")
-    us = member(scene, lease=1, next_sn_reliable=FAR)
+    lease: dict[str, Any] = {"lease_in_seconds": unit == "s", "lease": 1 if unit == "s" else 1000}
+    us = member(scene, next_sn_reliable=FAR, **lease)
     says(us, subscriber, b"1", sn=FAR)
     hears(subscriber, b"1", "not reached: a publication after a JOIN")
     subscriber.us.wait_until(lambda: False, SILENCE)
-    joins(us, lease=1)
+    joins(us, **lease)
     says(us, subscriber, b"2")
     hears(subscriber, b"2", "a publication of a node that came back")
 
@@ -232,7 +240,7 @@ def a_late_joiner_hears_a_join(scene: Scene, *, other: str) -> None:
         target  JOIN, JOIN
     """
     if other != "none":
-        before = member(scene, "other")
+        before = member(scene, "other", lease=3600)
         heard_again(before)
         if other == "leaves":
             before.send(sane.close())
