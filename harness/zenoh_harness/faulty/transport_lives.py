@@ -156,7 +156,7 @@ def _keeps_alive_by(silence: Callable[[Any, Any], float]) -> Callable[..., None]
     """An `on_time` whose KEEP_ALIVE is due after another silence; the rest is as in the reference node."""
 
     def on_time(node, base, link):
-        if not link.live or node.now - link.last_heard >= node.lease_of(link):
+        if not link.live or link.their_open is None or node.now - link.last_heard >= node.lease_of(link):
             base()
         elif node.now - link.last_said >= silence(node, link):
             node.send(link, KeepAlive())
