@@ -20,7 +20,10 @@ from zenoh_harness.files.results import Footer, Header, ResultsWriter
 from zenoh_harness.interop.judging import PairedTarget, PairRecords, StepOutcome, repeated
 from zenoh_harness.interop.run import InteropRun
 from zenoh_harness.interop.scenario import ScenarioInstance, all_scenarios
+from zenoh_harness.interop.summary import _kind
+from zenoh_harness.interop.talk import Missed, Talk, Unfit
 from zenoh_harness.run.attempt.options import Options
+from zenoh_harness.run.report.summary import deviations
 from zenoh_harness.run.runner import Ran
 
 LAW = all_laws()["law/cookie-echo"]
@@ -212,3 +215,22 @@ def test_a_pair_that_cannot_be_had_is_no_pair_that_conforms(tmp_path, capsys, co
 def test_a_death_is_kept_back_where_one_that_may_have_died_is_guarded(tmp_path, guarded, blamed, due):
     outcome = StepOutcome(verdict=Verdict.CRASH, cause="signal 6 (SIGABRT)", blamed=blamed)
     assert records(tmp_path, guarded=guarded).step(STEP, outcome).embargo is due
+
+
+@pytest.mark.parametrize(("told", "raised"), [({}, Unfit), ({"encoding": "b"}, Missed)])
+def test_what_an_agent_does_not_tell_is_not_judged(told, raised):
+    ear = SimpleNamespace(next=lambda: {"event": "sample", **told})
+    with pytest.raises(raised):
+        Talk(None, None, None, None).expect(ear, encoding="a")
+
+
+def test_what_is_lost_in_each_value_is_told_once(tmp_path):
+    red = records(tmp_path).law(Judged(LAW, Side.INITIATOR, 3, (FIRST,)), during="a step")
+    each = [
+        replace(
+            red, cause=f"encoding: a where {name} is required", key=replace(red.key, parameters=(("encoding", name),))
+        )
+        for name in ("text/css", "text/csv")
+    ]
+    assert [block.count for block in deviations(each, _kind)] == [2]
+    assert len(deviations(each)) == 2

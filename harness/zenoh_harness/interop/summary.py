@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LAWS: Final = "laws"
+FRESH: Final = "zconform/interop"
+_NUMBERED: Final = re.compile(rf"{FRESH}/\d+")
+"""A key of one scenario."""
 
 
 def by_topic(judgements: Iterable[Judgement]) -> dict[str, Counter[Verdict]]:
@@ -36,7 +40,7 @@ def show(ran: Ran, out: Console, *, seconds: float, verbose: bool = False) -> No
     out.print(f"{plain(ran.header.name)}: {len(shown)} judgements in {seconds:.0f} s", soft_wrap=True)
     if shown:
         out.print(_topics(by_topic(shown)))
-    for each in deviations(shown):
+    for each in deviations(shown, _kind):
         one, values = each.first, ", ".join(each.values[:6])
         who = "begun by the" if one.key.check in all_scenarios() else "broken by the"
         out.print(f"{one.verdict.value.upper():<7}{one.key.check}  ({who} {one.key.role})", style="bold red")
@@ -55,6 +59,14 @@ def show(ran: Ran, out: Console, *, seconds: float, verbose: bool = False) -> No
         out.print(f"{len(ran.footer.pending)} steps were pending: {plain(ran.footer.why)}")
     out.print(f"Results and the recorded conversation in {ran.out}", soft_wrap=True)
     tell_exit(ran, out)
+
+
+def _kind(one: Judgement) -> str:
+    """The cause without the values of this one step: sixty encodings that are lost are lost for one reason."""
+    cause = _NUMBERED.sub(FRESH, one.cause)
+    for name, value in one.key.parameters:
+        cause = cause.replace(f" {value} ", f" {name} ")
+    return cause
 
 
 def _topics(topics: Mapping[str, Counter[Verdict]]) -> Table:

@@ -12,6 +12,8 @@ from zenoh_harness.interop.voice import PATIENCE, Ear, Heard, Voice
 from zenoh_harness.links.timing import Deadline, scaled, strain, stretched
 
 FENCE: Final = "zconform/fence"
+_ALWAYS: Final = frozenset({"encoding", "priority", "congestion", "express"})
+"""What each sample has: an agent that leaves it out does not tell it. Attachment and timestamp are not always there."""
 GATHERED: Final = 0.1
 """Seconds for which routers of zenoh-rust collect changes of their links before they process them."""
 OUTAGE: Final = 3 * GATHERED
@@ -169,6 +171,11 @@ class Talk:
         self._deaf, before = deaf, self._deaf
         return self._link.newest - before < _QUICK
 
+    def tells(self, heard: Heard, *names: str) -> None:
+        """Raise Unfit unless the agent tells these fields."""
+        untold = sorted({*names} - {*heard})
+        self.fits(not untold, f"the agent does not tell {', '.join(untold)}")
+
     def fits(self, holds: bool, why: str) -> None:
         """Raise Unfit with this reason unless the condition holds."""
         if not holds:
@@ -180,11 +187,12 @@ class Talk:
         self.fits(self._routers is (whom == "routers"), why)
 
     def expect(self, ear: Ear, event: str = "sample", **fields: object) -> Heard:
-        """Require that the next event has this kind and these fields; return it. Raises Missed."""
+        """Require that the next event has this kind and these fields; return it. Raises Missed, and Unfit where it never tells one."""
         found = ear.next()
         if found is None:
             raise Missed(f"no {event} arrived")
         self.same("event", event, found["event"])
+        self.tells(found, *_ALWAYS & {*fields})
         for name, wanted in fields.items():
             self.same(name, wanted.hex() if isinstance(wanted, bytes) else wanted, found.get(name))
         return found

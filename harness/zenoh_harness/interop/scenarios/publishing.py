@@ -23,7 +23,9 @@ def an_encoding_without_a_number_keeps_its_name(talk: Talk, encoding: str) -> No
     """The name arrives; how an application prints the number that stands before it is its own business."""
     ear = talk.listens()
     talk.here.put(talk.key, b"x", encoding=encoding)
-    came = str(talk.expect(ear, payload=b"x").get("encoding", ""))
+    heard = talk.expect(ear, payload=b"x")
+    talk.tells(heard, "encoding")
+    came = str(heard["encoding"])
     talk.require(f";{came}".endswith(f";{encoding}"), f"encoding: {came} where {encoding} is required")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance.cases.case import roles_by_requirement
@@ -84,13 +85,15 @@ def by_page(judgements: Iterable[Judgement]) -> Iterator[tuple[str, Counter[Verd
     yield from sorted(pages.items())
 
 
-def deviations(judgements: Iterable[Judgement]) -> list[DeviationBlock]:
-    """What is to be told, the gravest first; parameters of one check that share verdict and cause are one."""
+def deviations(
+    judgements: Iterable[Judgement], cause: Callable[[Judgement], str] = attrgetter("cause")
+) -> list[DeviationBlock]:
+    """What is to be told, the gravest first; parameters of one check that share verdict and `cause` are one."""
     found: dict[tuple[str, ...], DeviationBlock] = {}
     for one in judgements:
         if not is_told(one.verdict):
             continue
-        key = (one.verdict.value, one.key.role, one.key.profile, one.key.requirement, one.key.check, one.cause)
+        key = (one.verdict.value, one.key.role, one.key.profile, one.key.requirement, one.key.check, cause(one))
         shown = check_label("", one.key.parameters).strip("[]")
         if key in found:
             found[key].count += 1
