@@ -80,6 +80,10 @@ class AgentGone(AgentError):  # noqa: N818  reads as a sentence
     """The program of the agent has ended: a node that ends by itself, or died, is started anew."""
 
 
+class AgentRefuses(AgentError):  # noqa: N818  reads as a sentence
+    """The agent knows the command and does not do it: its answer says why."""
+
+
 class AgentUnimplemented(AgentError):  # noqa: N818  reads as a sentence
     """The agent's implementation lacks the command."""
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
-from zenoh_harness.errors import AgentError
+from zenoh_harness.errors import AgentError, AgentRefuses
 from zenoh_harness.interop import run, voice
 from zenoh_harness.interop.run import InteropRun, Tape
 from zenoh_harness.interop.talk import Fences, Talk
@@ -46,6 +48,32 @@ def test_earlier_fences_do_not_prolong_the_wait_for_one():
     assert len(waits) == 4
     assert waits == sorted(set(waits), reverse=True)
     assert waits[0] <= 5.0
+
+
+def test_a_library_that_publishes_nothing_before_its_session_is_back_is_waited_for():
+    refusals, put = [True] * 3, []
+
+    def puts(_key, payload):
+        if refusals and refusals.pop():
+            raise AgentRefuses("the agent refuses put", step="agent put", seen="no session")
+        put.append(payload)
+
+    voice = SimpleNamespace(side=Side.RESPONDER, put=puts)
+    fences = object.__new__(Fences)
+    fences._ears = {id(voice): SimpleNamespace(next=lambda _within: {"payload": put[-1].hex()} if put else None)}
+    fences._numbers = count(1)
+    fences.join(voice, voice)
+    assert not refusals
+
+
+@pytest.mark.parametrize(("is_cut", "verdict"), [(True, Verdict.NOT_APPLICABLE), (False, Verdict.FAIL)])
+def test_a_command_that_is_refused_without_a_link_is_no_fault(is_cut, verdict):
+    def scenario(_talk):
+        raise AgentRefuses("the agent refuses put", step="agent put", seen="no session")
+
+    this = SimpleNamespace(_pair=SimpleNamespace(talk=lambda _here: SimpleNamespace(is_cut=is_cut)))
+    step = SimpleNamespace(here=Side.RESPONDER, values=(), scenario=SimpleNamespace(function=scenario))
+    assert InteropRun._went(this, step)[0] is verdict
 
 
 class Flooded(InteropRun):

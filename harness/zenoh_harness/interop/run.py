@@ -14,7 +14,7 @@ from zenoh_conformance.judging.engine import Judge
 from zenoh_conformance.judging.finding import LOST_ON_THE_WAY, Finding
 from zenoh_conformance.judging.verdict import Verdict, exit_code
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Side
-from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
+from zenoh_harness.errors import AgentError, AgentRefuses, AgentUnimplemented, CannotGoOn
 from zenoh_harness.files import run_ids
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import Header, ResultsWriter, now
@@ -255,8 +255,9 @@ class InteropRun:
         return lost_datagrams() if link_protocol(self.initiator) == "udp" else 0
 
     def _went(self, step: ScenarioInstance) -> tuple[Verdict, str]:
+        talk = self._pair.talk(step.here)
         try:
-            step.scenario.function(self._pair.talk(step.here), **dict(step.values))
+            step.scenario.function(talk, **dict(step.values))
         except Missed as why:
             return Verdict.FAIL, str(why)
         except Unfit as why:
@@ -264,6 +265,8 @@ class InteropRun:
         except AgentUnimplemented as why:
             return Verdict.UNIMPLEMENTED, "; ".join(why.seen)
         except AgentError as why:
+            if isinstance(why, AgentRefuses) and talk.is_cut:
+                return Verdict.NOT_APPLICABLE, f"{why.what} without a session: {'; '.join(why.seen)}"
             stalls = SILENT in why.seen
             return Verdict.HANG if stalls else Verdict.FAIL, f"{why.what}: {'; '.join(why.seen)}"
         return Verdict.PASS, ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.interop.scenario import all_scenarios
+from zenoh_harness.interop.talk import KEYS
 from zenoh_harness.run.report.summary import deviations, idle, public, tell_exit, tell_known
 from zenoh_harness.run.runner import Ran
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LAWS: Final = "laws"
-FRESH: Final = "zconform/interop"
-_NUMBERED: Final = re.compile(rf"{FRESH}/\d+")
+_NUMBERED: Final = re.compile(rf"{KEYS}/\d+")
 """A key of one scenario."""
 
 
@@ -63,7 +63,7 @@ def show(ran: Ran, out: Console, *, seconds: float, verbose: bool = False) -> No
 
 def _kind(one: Judgement) -> str:
     """The cause without the values of this one step: sixty encodings that are lost are lost for one reason."""
-    cause = _NUMBERED.sub(FRESH, one.cause)
+    cause = _NUMBERED.sub(KEYS, one.cause)
     for name, value in one.key.parameters:
         cause = cause.replace(f" {value} ", f" {name} ")
     return cause

@@ -8,9 +8,11 @@ from itertools import count
 from typing import Any, Final, Protocol
 
 from zenoh_conformance.judging.law import show
+from zenoh_harness.errors import AgentRefuses
 from zenoh_harness.interop.voice import PATIENCE, Ear, Heard, Voice
 from zenoh_harness.links.timing import Deadline, scaled, strain, stretched
 
+KEYS: Final = "zconform/interop"
 FENCE: Final = "zconform/fence"
 _ALWAYS: Final = frozenset({"encoding", "priority", "congestion", "express"})
 """What each sample has: an agent that leaves it out does not tell it. Attachment and timestamp are not always there."""
@@ -22,6 +24,8 @@ _QUICK: Final = 0.7 * GATHERED
 """Seconds within which the next link must be open for a router to process its loss and its return together."""
 _BLINK: Final = 3.0
 """Seconds within which two nodes must communicate again after a short interruption."""
+_NEVER_PUT: Final = 1 << 64
+"""A number that no fence has."""
 _GLANCE: Final = 0.02
 """Seconds between two attempts to get a publication through."""
 
@@ -69,11 +73,19 @@ class Fences:
         now = deaf = time.monotonic()
         for sender, receiver in ((one, other), (other, one)):
             deadline = Deadline.after(strain() * within)
-            while not self._fence_arrives(receiver, self._put(sender, receiver, {}), scaled(_GLANCE)):
+            while not self._gets_through(sender, receiver):
                 if deadline.passed:
                     raise Missed(f"what the {sender.side.value}'s application puts never arrives on the other side")
                 deaf, now = now, time.monotonic()
         return deaf
+
+    def _gets_through(self, sender: Voice, receiver: Voice) -> bool:
+        """Whether a fence arrives soon; a library may refuse to publish as long as it has no session."""
+        try:
+            number = self._put(sender, receiver, {})
+        except AgentRefuses:
+            number = _NEVER_PUT
+        return self._fence_arrives(receiver, number, scaled(_GLANCE))
 
     def _put(self, sender: Voice, receiver: Voice, options: dict[str, Any]) -> int:
         number = next(self._numbers)
@@ -100,10 +112,12 @@ class Talk:
     ) -> None:
         """`routers`: both nodes are routers; `unseen`: seconds after which they see the end of a link that does not show it."""
         self.here, self.there = here, there
-        self.key = f"zconform/interop/{next(_FRESH)}"
+        self.key = f"{KEYS}/{next(_FRESH)}"
         self._routers = routers
         self._fences, self._link = fences, link
         self._cut_at = self._deaf = 0.0
+        self.is_cut = False
+        """Whether the link is cut, and no new one permitted."""
         self._blink = _BLINK + unseen
 
     def settle(self) -> None:
@@ -146,12 +160,13 @@ class Talk:
     def cut(self) -> None:
         """Cut the link, and block new ones."""
         self._link.bar()
-        self._cut_at = time.monotonic()
+        self._cut_at, self.is_cut = time.monotonic(), True
 
     def restore(self) -> None:
         """Permit links again after an outage of `OUTAGE` seconds; return when both sides communicate again."""
         time.sleep(max(0.0, self._cut_at + scaled(OUTAGE) - time.monotonic()))
         self._link.unbar()
+        self.is_cut = False
         self._fences.join(self.here, self.there)
 
     def blink(self) -> bool:

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import IO, Any, Final
 
-from zenoh_harness.errors import AgentError, AgentGone, AgentUnimplemented
+from zenoh_harness.errors import AgentError, AgentGone, AgentRefuses, AgentUnimplemented
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs.processes import Program
 
@@ -154,7 +154,7 @@ class AgentClient:
             seen = str(answer.get("why", "it does not know this command"))
             raise AgentUnimplemented(f"{self._name} refuses {command}", step=f"agent {command}", seen=seen)
         seen = str(answer.get("why", answer))
-        raise AgentError(f"{self._name} refuses {command}", step=f"agent {command}", seen=seen)
+        raise AgentRefuses(f"{self._name} refuses {command}", step=f"agent {command}", seen=seen)
 
     def _becomes_ready(self, deadline: Deadline) -> bool:
         """Wait for the event `ready`: a library may call its session open a moment after the handshake."""
