@@ -52,6 +52,7 @@ def test_a_node_that_has_gone_does_not_come():
     with pytest.raises(CannotConnect) as refused:
         opened(f"exec:{script('no_node.py', 'exits', '{port}')}?as=initiator").start()
     assert "the target did not connect" in str(refused.value)
+    assert "as=responder" in refused.value.hint
     assert "cannot find my config" in str(refused.value)
     assert not processes.running()
 
