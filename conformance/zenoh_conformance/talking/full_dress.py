@@ -33,8 +33,8 @@ ENTITY: Final = 300
 
 
 def encoding_of(number: int) -> Encoding:
-    """An encoding with a schema, another one for each number."""
-    return Encoding(5, b"dress %d" % number)
+    """An encoding with a schema, another one for each number; with a schema 0 is no default either."""
+    return Encoding(number % 2 * 5, b"dress %d" % number)
 
 
 def odd(number: int) -> Unknown:
@@ -48,16 +48,18 @@ class FullDress:
     def __init__(self, zid: bytes, most: int = MOST) -> None:
         """`most`: how many messages have all fields; none in a low-latency session, which has no fragments for what is larger."""
         self.zid, self.most = ZenohID(zid), most
+        self.origin = ZenohID((zid * 16)[-16:])
+        """The node whose clock and entities are named: a ZenohID of the full length."""
         self._numbers = count(1)
         self._answers = 0
 
     def _next(self) -> tuple[int, SourceInfo, bytes]:
         """The number, the source and the attachment of the next message."""
         number = next(self._numbers)
-        return number, SourceInfo(zid=self.zid, eid=ENTITY, sn=number), b"attached %d" % number
+        return number, SourceInfo(zid=self.origin, eid=ENTITY, sn=number), b"attached %d" % number
 
     def _stamp(self, number: int) -> Timestamp:
-        return Timestamp(time=BEGUN + number * SECOND, zid=self.zid)
+        return Timestamp(time=BEGUN + number * SECOND, zid=self.origin)
 
     def put(self, payload: bytes) -> Put:
         """A value."""

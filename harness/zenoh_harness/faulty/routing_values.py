@@ -73,6 +73,33 @@ fault(
     also={"push-values/a-schema*": "the schema is part of the encoding"},
 )
 fault(
+    "takes-encoding-0-for-none",
+    "Forwards a value whose encoding is 0 without it, and loses the schema.",
+    of=_Changes,
+    body=lambda body: (
+        replace(body, encoding=None) if getattr(body, "encoding", None) and not body.encoding.id else body
+    ),
+    caught_by="law/forwarded-value",
+)
+fault(
+    "cuts-the-last-byte-of-a-source",
+    "Forwards publications with at most 15 bytes of the ZenohID of their source.",
+    of=_Changes,
+    body=lambda body: change_exts(body, SourceInfo, lambda source: replace(source, zid=ZenohID(source.zid.raw[:15]))),
+    caught_by="law/forwarded-source",
+)
+fault(
+    "cuts-the-clock-of-a-deletion",
+    "Forwards deletions with at most 8 bytes of the ZenohID of their timestamp.",
+    of=_Changes,
+    body=lambda body: (
+        replace(body, timestamp=replace(body.timestamp, zid=ZenohID(body.timestamp.zid.raw[:8])))
+        if isinstance(body, Del) and body.timestamp
+        else body
+    ),
+    caught_by="law/forwarded-deletion",
+)
+fault(
     "names-an-encoding-where-none-is",
     "Writes an encoding into a value that has none, with the wrong id.",
     of=_Changes,
