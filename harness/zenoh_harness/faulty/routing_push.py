@@ -77,6 +77,18 @@ fault(
     caught_by=(f"{DELIVERY}/what-is-no-key-reaches-nobody", "law/keys-follow-the-grammar"),
 )
 fault(
+    "puts-a-slash-behind-a-number",
+    "Joins an expression id and a suffix with a slash between them.",
+    spelt=lambda base, key: base(
+        key=replace(key, suffix=f"/{key.suffix.removeprefix('/')}") if key.scope and key.suffix else key
+    ),
+    caught_by=(
+        f"{DELIVERY}/a-suffix-is-put-to-the-scope-as-it-stands",
+        "query-targets/a-query-may-name-its-key-by-number",
+        "reply-values/an-answer-may-name-its-key-by-number",
+    ),
+)
+fault(
     "forgets-the-suffix",
     "Ignores the suffix after an expression id.",
     spelt=lambda base, key: base(key=replace(key, suffix=None) if key.scope else key),

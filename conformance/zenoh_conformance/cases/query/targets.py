@@ -383,7 +383,7 @@ def a_query_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
     wanted = InterestOptions.KEY_EXPRS | InterestOptions.QUERYABLES
     querier.asks_interest(wanted, InterestMode.CURRENT_FUTURE, "k/b")
     querier.settles()
-    for key in ("k/a", "k/a/c", "k/b"):
+    for key in ("k/a", "k/a/c", "k/b", "k/ab"):
         queryable.declares_queryable(key)
     querier.now()
     named = by_number(querier, how)

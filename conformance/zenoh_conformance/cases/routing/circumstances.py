@@ -42,7 +42,9 @@ SAID: Final = Dimension.of(
     "said", "named by {}", "name", "number", "number and suffix", "wildcard", "number of the receiver"
 )
 DECLARED: Final = Dimension(
-    "declared", "declared by {}", ((1, ("name", "wildcard", "number")), (6, ("number and suffix",)))
+    "declared",
+    "declared by {}",
+    ((1, ("name", "wildcard", "number")), (6, ("number and suffix",)), (8, ("number and part of a chunk",))),
 )
 SIZE: Final = Dimension.of("size", "with {} bytes", 0, 1, 127, 128, 16_383, 16_384, 65_000, 70_000, is_ordered=True)
 """At the boundaries of VLE, and around a batch: 65,000 is what just fills one."""
@@ -179,9 +181,10 @@ class Surroundings:
     def named_at(self, receiver: Party) -> str | WireExpr:
         """What a receiver declares, as its row names it."""
         key = self.declared_key
-        if self.v[DECLARED] == "number and suffix":
-            number = receiver.names_key(CHUNK, NUMBER)
-            return WireExpr(scope=number.scope, suffix=key.removeprefix(CHUNK), mapping=True)
+        if str(self.v[DECLARED]).startswith("number and"):
+            head = receiver.whole(CHUNK) if self.v[DECLARED] == "number and suffix" else receiver.root[:-1]
+            number = receiver.names_key(f"/{head}", NUMBER)
+            return WireExpr(scope=number.scope, suffix=receiver.whole(key).removeprefix(head), mapping=True)
         return receiver.names_key(key, NUMBER) if self.v[DECLARED] == "number" else key
 
     def let_pass(self, kind: str) -> None:

@@ -132,12 +132,12 @@ def low_latency(scene: Scene, *names: str) -> tuple[Party, ...]:
     return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
 
 
-BY_NUMBER = grid(how=("scope", "scope-and-suffix", "receiver"))
+BY_NUMBER = grid(how=("scope", "scope-and-suffix", "receiver", "part-of-a-chunk"))
 """Ways to name a key by a number."""
 
 
 def by_number(who: Party, how: str) -> tuple[WireExpr, str] | None:
-    """k/a by a number of the sender, k/a/c by the same with a suffix, or k/b by a number of the target, and which of them it is.
+    """k/a by a number of the sender, k/a/c or k/ab by the same with a suffix, or k/b by a number of the target; and that key.
 
     None where the target has given k/b no number, so that there is nothing to mistake.
     """
@@ -149,6 +149,7 @@ def by_number(who: Party, how: str) -> tuple[WireExpr, str] | None:
         "scope": (ours, "k/a"),
         "scope-and-suffix": (WireExpr(scope=ours.scope, suffix="/c", mapping=True), "k/a/c"),
         "receiver": (WireExpr(scope=ours.scope, mapping=False), "k/b"),
+        "part-of-a-chunk": (WireExpr(scope=ours.scope, suffix="b", mapping=True), "k/ab"),
     }[how]
 
 
