@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count, islice
 
-from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, DSubscriber, Interest, UKeyExpr, sane
+from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, DQueryable, DSubscriber, Interest, UKeyExpr, sane
 from zenoh_conformance.wire import NO_EXTS
 from zenoh_harness.reference import INVALID, Reference, after, before, refuse
 from zenoh_harness.reference.declaring import ASKED, DECLARE, UNDECLARE, declare, whole
@@ -34,6 +34,14 @@ def _misreads_what_follows_a_final(node, base, message):
     if isinstance(message, Interest) and not message.mode:
         node.final.append(message)
     base()
+
+
+def _remembers_what_was_told(node, base, link, kind, entity):
+    key = kind, link.session, entity
+    told = [(other, other.announced[key]) for other in node.others(link) if key in other.announced]
+    base()
+    for other, number in told:
+        other.announced[key] = number
 
 
 def _leaves_the_other_kinds(link, number):
@@ -152,6 +160,23 @@ fault(
     "Forwards queryables without QueryableInfo.",
     told_info=lambda: NO_EXTS,
     caught_by=f"{SNAPSHOTS}/completeness-is-told",
+)
+fault(
+    "calls-nobody-complete-in-a-snapshot",
+    "Answers an interest with queryables without QueryableInfo, and forwards it later.",
+    of=_SaysOtherwise,
+    told_as=lambda message: (
+        message
+        if message.interest_id is None or not isinstance(message.body, DQueryable)
+        else replace(message, body=replace(message.body, exts=NO_EXTS))
+    ),
+    caught_by=f"{SNAPSHOTS}/completeness-is-told",
+)
+fault(
+    "tells-nothing-again-that-was-taken-back",
+    "Never forwards a declaration again whose id stood for something that it forwarded and took back.",
+    on_entity_gone=_remembers_what_was_told,
+    caught_by="interest-changes/what-was-taken-back-may-come-again",
 )
 fault(
     "calls-all-complete",

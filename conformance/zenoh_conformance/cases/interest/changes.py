@@ -55,6 +55,27 @@ def an_interest_that_is_over_may_be_asked_anew(scene: Scene, *, mode: InterestMo
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=KINDS)
+def what_was_taken_back_may_come_again(scene: Scene, *, kind: str) -> None:
+    """
+    Something is declared, taken back, and declared again under its id: the watcher is told each time.
+
+        other    DECLARE (.. 7), DECLARE (undeclare 7), DECLARE (.. 7)
+        target   to the watcher: DECLARE (..), DECLARE (undeclare), DECLARE (..)
+    """
+    watcher, other = watched(scene, kind)
+    entity = declares(other, kind, "k/a")
+    waits_for(scene, watcher, kind, "k/a")
+    other.retracts(TAKEN_BACK[kind], entity)
+    watcher.expect(
+        Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step="not reached: taken back"
+    )
+
+    declares(other, kind, "k/a", entity)
+
+    waits_for(scene, watcher, kind, "k/a", step="declared again")
+
+
+@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=KINDS)
 def an_interest_outlives_the_end_of_another(scene: Scene, *, kind: str) -> None:
     """
     Of four interests of a session one ends: what the others want is told on.

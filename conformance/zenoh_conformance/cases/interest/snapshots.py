@@ -143,20 +143,27 @@ def what_two_declared_stays_with_one(scene: Scene, *, kind: str) -> None:
     "declarations/forwarded-on-interest",
     needs=ROUTES,
     control=who_asks_is_told,
-    parameters=grid(complete=(False, True), distance=(0, 3)),
+    parameters=[
+        *grid(complete=(False, True), distance=(0, 3)),
+        *grid(complete=(False, True), distance=(0, 3), before=(True,)),
+    ],
 )
-def completeness_is_told(scene: Scene, *, complete: bool, distance: int) -> None:
+def completeness_is_told(scene: Scene, *, complete: bool, distance: int, before: bool = False) -> None:
     """
-    What a queryable says of its completeness is told with it.
+    What a queryable says of its completeness is told with it, at once or in the snapshot of an interest after it.
 
-        other    DECLARE (queryable, complete or not)
+        other    DECLARE (queryable, complete or not), before or after
+        watcher  INTEREST (CurrentFuture)
         target   to the watcher: DECLARE (queryable, the same)
     """
     watcher, other = parties(scene, "watcher", "other")
+    if before:
+        other.declares_queryable("k/a", complete=complete, distance=distance)
     watcher.asks_interest(InterestOptions.QUERYABLES, InterestMode.CURRENT_FUTURE, "k/**")
     watcher.settles()
 
-    other.declares_queryable("k/a", complete=complete, distance=distance)
+    if not before:
+        other.declares_queryable("k/a", complete=complete, distance=distance)
 
     info = waits_for(scene, watcher, "queryable", "k/a").body.exts.get(QueryableInfo)
     forwarded = info is not None and info.complete
