@@ -70,9 +70,4 @@ def kind_awaited(was: Finding) -> str:
         return next((kind for kind, words in _IN_WORDS if words.search(said)), "")
     if awaited[1] == "Fragment":
         return "push"
-    return "declare" if awaited[1].startswith("D") else _in_snake_case(awaited[1])
-
-
-def _in_snake_case(name: str) -> str:
-    """`response_final` for `ResponseFinal`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return "declare" if awaited[1].startswith("D") else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", awaited[1]).lower()

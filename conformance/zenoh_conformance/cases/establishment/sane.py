@@ -71,7 +71,7 @@ def a_zid_of_every_length_is_accepted(scene: Scene, *, length: int) -> None:
         us      OpenSyn
         target  OpenAck
     """
-    us = scene.dialogue(zid=scene_zid(scene, length))
+    us = scene.dialogue(zid=(scene.fresh_zid() * 2)[: length - 1] + b"\x5a")
 
     ack = us.ask(us.init_syn(), expect=InitAck, step="stage init")
     us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
@@ -195,9 +195,3 @@ def settles_on_one(scene: Scene) -> None:
 
     settled = {type(ext).__name__ for ext in ack.exts} & {"QoS", "LowLatency"}
     us.require(len(settled) < 2, expected="one at most", got="both", step="init.exts")
-
-
-def scene_zid(scene: Scene, length: int) -> bytes:
-    """A ZenohID of that length, which no other dialogue of the run has (but for the shortest ones)."""
-    unique = scene.fresh_zid()
-    return (unique * 2)[: length - 1] + b"\x5a"

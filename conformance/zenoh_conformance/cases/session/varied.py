@@ -82,11 +82,6 @@ def _message(who: Party, v: Variation, reliable: bool) -> None:
     who.says(push(who, "past/a", b"1", v.number(LANE)), reliable=reliable, priority=v.number(LANE))
 
 
-def _keep_alives(who: Party, _v: Variation, _reliable: bool) -> None:
-    for _ in range(3):
-        who.us.send(KeepAlive())
-
-
 EARLIERS: Final[Mapping[str, Callable[[Party, Variation, bool], Any]]] = {
     "nothing": lambda who, v, reliable: None,
     "a whole chain": _chains(1),
@@ -94,7 +89,7 @@ EARLIERS: Final[Mapping[str, Callable[[Party, Variation, bool], Any]]] = {
     "a chain with a hole": _chains(1, 1),
     "three chains with a hole": _chains(3, 1),
     "a whole message": _message,
-    "three KEEP_ALIVEs": _keep_alives,
+    "three KEEP_ALIVEs": lambda who, v, reliable: who.us.send_each(*[KeepAlive()] * 3),
 }
 
 
