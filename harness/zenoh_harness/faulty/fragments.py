@@ -20,6 +20,7 @@ from . import fault, faulty
 FRAGMENTS = "session-fragments"
 PUT_TOGETHER = f"{FRAGMENTS}/pieces-are-put-together"
 CHANNELS = f"{FRAGMENTS}/pieces-of-two-channels-are-told-apart"
+HEARS = "application-terms/an-application-hears-every-channel"
 LANES = f"{FRAGMENTS}/pieces-of-two-lanes-are-told-apart"
 PATCH = "establishment-patch"
 MARKED = f"{PATCH}/the-first-fragment-is-marked"
@@ -67,7 +68,7 @@ fault(
     "puts-no-best-effort-together",
     "Drops best-effort fragments.",
     on_fragment=lambda base, fragment: base() if fragment.reliable else None,
-    caught_by=(PUT_TOGETHER, CHANNELS),
+    caught_by=(PUT_TOGETHER, CHANNELS, HEARS),
     also={"establishment-patch/marked-pieces-of-two-channels-are-told-apart": "with and without marks"},
 )
 fault(
@@ -94,7 +95,7 @@ fault(
     "forgets-fragments-for-any-frame",
     "Drops an unfinished message at a FRAME of any channel.",
     on_session=forget_for(Frame),
-    caught_by=CHANNELS,
+    caught_by=(CHANNELS, HEARS),
 )
 fault(
     "forgets-fragments-for-a-frame-of-another-lane",
@@ -106,7 +107,7 @@ fault(
             if isinstance(message, Frame) and channel[0] == message.reliable
         ]
     ),
-    caught_by=CHANNELS,
+    caught_by=(CHANNELS, HEARS),
 )
 fault(
     "has-no-room-for-a-full-fragment",

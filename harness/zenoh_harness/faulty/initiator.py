@@ -183,6 +183,7 @@ fault(
     "Uses its patch though InitAck declined it, and drops fragments without First.",
     settle_ack=lambda node, base: replace(base(), patch=node.config.patch),
     caught_by=f"{TERMS}/an-application-needs-no-marks-that-we-declined",
+    also={f"{TERMS}/an-application-hears-every-channel": "no patch is settled there, either"},
 )
 fault(
     "initiator-believes-a-larger-batch",

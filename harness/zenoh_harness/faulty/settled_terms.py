@@ -208,5 +208,5 @@ fault(
             else None
         )
     ),
-    caught_by=f"{LANES}/all-channels-of-ours-count-apart",
+    caught_by=(f"{LANES}/all-channels-of-ours-count-apart", "application-terms/an-application-hears-every-channel"),
 )

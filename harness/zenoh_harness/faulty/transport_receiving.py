@@ -105,7 +105,10 @@ for _lane in (0, 1, 4, 7):
         f"Drops what comes in the lane of priority {_lane}.",
         accepts_sn=_is_deaf(_lane),
         caught_by="routing-lanes/a-value-and-a-deletion-keep-their-lane",
-        also={"session-lanes/all-channels-of-ours-count-apart": "it uses every lane"},
+        also={
+            "session-lanes/all-channels-of-ours-count-apart": "it uses every lane",
+            "application-terms/an-application-hears-every-channel": "it uses every lane",
+        },
     )
 
 

@@ -58,7 +58,10 @@ row(
     "proposes-qos-link",
     "As initiator, proposes QoSLink with all priorities, reliable, in place of QoS.",
     permitted="session-establishment#init-extensions: QoSLink in place of QoS",
-    unjudged={"law/frame-carries-priority": "as initiator it has no lanes"},
+    unjudged=dict.fromkeys(
+        ("law/frame-carries-priority", "application-terms/an-application-hears-every-channel"),
+        "as initiator it has no lanes",
+    ),
     propose=lambda base: replace(
         syn := base(), exts=Exts(ALL_LANES if isinstance(ext, QoS) else ext for ext in syn.exts)
     ),

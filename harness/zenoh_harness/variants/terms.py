@@ -28,6 +28,7 @@ LANES = dict.fromkeys(
         "session-fragments/pieces-of-two-lanes-are-told-apart",
         "session-fragments/pieces-of-two-channels-are-told-apart*lane*",
         "application-terms/an-application-uses-no-lanes-that-we-declined",
+        "application-terms/an-application-hears-every-channel",
         "routing-lanes/a-large-message-keeps-its-lane",
         "routing-lanes/a-value-and-a-deletion-keep-their-lane",
         "routing-lanes/an-answer-comes-in-its-lane",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
@@ -21,6 +22,7 @@ from .exchange import (
     PUT,
     SERVES,
     SUBSCRIBES,
+    Told,
     a_queryable_ends_what_it_answers,
     an_application_hears,
     an_application_publishes,
@@ -102,6 +104,33 @@ def an_application_needs_no_marks_that_we_declined(scene: Scene) -> None:
 
 
 @case(
+    "fragmentation/fragments-reassemble", role=Side.INITIATOR, needs=(*SUBSCRIBES, "qos"), control=an_application_hears
+)
+def an_application_hears_every_channel(scene: Scene) -> None:
+    """
+    In each of sixteen channels we publish a value in fragments, with another one in the next lane between them: its application is
+    told of both.
+
+        us           FRAGMENT (priority 0, reliable), FRAME (priority 1, reliable: PUSH), FRAGMENT, ..; then the next channel
+        application  two puts, each time
+    """
+    us = settling(scene)
+    us.us.require(us.has_lanes, expected="lanes", got="none", step="not reached: lanes")
+    scene.agent.ask("declare_subscriber", id=named(us), key=us.whole("k/**"))
+    us.settles("not reached: the session works")
+
+    for reliable, priority in product((True, False), range(8)):
+        value, beside = bytes([priority]) * fits(us, PIECES), (priority + 1) % 8
+        first, *rest = in_pieces(us, push(us, "k/a", value, priority), PIECES, reliable=reliable, priority=priority)
+        us.us.send(first)
+        us.says(push(us, "k/a", b"beside", beside), reliable=reliable, priority=beside)
+        us.us.send_each(*rest)
+        events = [told(scene, us, scene.unit) for _ in range(2)]
+        came = {event and event.get("payload") for event in events} == {value.hex(), b"beside".hex()}
+        us.us.require(came, expected="two puts", got="others", step="the fragments, and what came between")
+
+
+@case(
     "session-establishment/batch-size-effective-minimum",
     role=Side.INITIATOR,
     profile="small-batch",
@@ -138,18 +167,21 @@ def an_application_keeps_to_the_smaller_batch(scene: Scene, *, size: int) -> Non
 )
 def an_application_keeps_to_the_batch_that_we_take(scene: Scene, *, batch: int) -> None:
     """
-    Our InitAck states smaller batches than the target proposed: what its application puts comes in batches that we take.
+    Our InitAck states smaller batches than the target proposed: what its application puts, in some lanes if there are any, comes in
+    batches that we take.
 
         target  InitSyn (batch size)
         us      InitAck (a smaller batch size) .. DECLARE (D_SUBSCRIBER)
-        target  FRAGMENT, .. (together a PUSH), each within a batch of ours
+        target  FRAGMENT, .. (together a PUSH), FRAME (PUSH), FRAGMENT, .., each within a batch of ours
     """
     takes(scene, 2 * batch)
     us = settling(scene, batch_size=batch)
     us.declares_subscriber("k/**")
 
-    scene.agent.ask("put", key=us.whole("k/a"), payload="5a" * 2 * batch, congestion="block")
-    us.expect_push("k/a", step="not reached: the publication")
+    lanes: list[Told] = [{}, *({"priority": each} for each in URGENT if us.has_lanes)]
+    for lane, size in product(lanes, (2 * batch, 1, 2 * batch)):
+        scene.agent.ask("put", key=us.whole("k/a"), payload="5a" * size, congestion="block", **lane)
+        us.expect_push("k/a", step="not reached: the publication")
 
     us.us.require(us.us.largest <= batch, expected="at most what we take", got="a larger batch", step="batch")
 
