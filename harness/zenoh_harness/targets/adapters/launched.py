@@ -161,7 +161,11 @@ class LaunchedNode(NodeBase):
             if (gone or time.monotonic() > lingers) and self._has_connected and self.start_again():
                 deadline, lingers = Deadline(max(deadline.at, time.monotonic() + scaled(READY))), math.inf
             elif gone or deadline.passed:
-                hint = "" if self._has_connected else "does the program listen itself? then add as=responder to its options"
+                hint = (
+                    ""
+                    if self._has_connected
+                    else "does the program listen itself? then add as=responder to its options"
+                )
                 what = f"the target did not connect to {self.locator}"
                 why = CannotConnect(what, step="accept", seen=self.state(), hint=hint)
                 why.silent = not gone
