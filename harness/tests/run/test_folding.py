@@ -410,14 +410,8 @@ def test_a_query_that_is_lost_at_times_is_told_as_such_whatever_was_judged_meanw
         for fault in faults([*at_times, red("target/stays-up", QUERY, verdict=Verdict.FLAKY, details=looked)])
     ] == ["3 of 75"]
     assert heads(*[replace(one, verdict=Verdict.FAIL) for one in at_times]) != {"reply/final-always-comes"}
-
-
-def test_a_model_opens_so_many_sessions_that_it_meets_what_is_rare_each_time() -> None:
-    lost = finding(path="stage open", expected="a session that works, or a refusal", got="silence")
-    unanswered = finding(path="the session works", expected="ResponseFinal", got="silence")
-    model = red("models/initiation", "session-establishment/session-live-after-open-ack", **lost)
-
-    assert heads(model, red("a/b", INIT, verdict=Verdict.FLAKY, **unanswered)) == {"reply/final-always-comes"}
+    model = red("models/initiation", INIT, **unanswered)  # it opens many sessions, and meets it each time
+    assert heads(model, at_times[0]) == {"reply/final-always-comes"}
 
 
 def test_what_is_lost_once_in_a_while_is_not_lost_by_what_is_wrong_each_time() -> None:

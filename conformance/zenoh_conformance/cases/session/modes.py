@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.establishing import calm, proposal, works_in_the_end
+from zenoh_conformance.cases.establishing import calm, followed_or_refused, proposal, works_in_the_end
 from zenoh_conformance.cases.establishment.limits import a_silent_session_expires, opened
 from zenoh_conformance.cases.establishment.sane import a_session_does_work
 from zenoh_conformance.cases.initiator.open_ack import a_sane_handshake_makes_a_session
 from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT
 from zenoh_conformance.messages import DToken, Fragment, KeepAlive, Open, Query, Request, sane
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.reading.kinds import InitAck, OpenAck, OpenSyn
+from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.wire import NO_EXTS, exts
@@ -210,7 +210,8 @@ def compression_that_we_decline_is_not_used(scene: Scene) -> None:
 
 def decline_modes(us: Dialogue) -> None:
     """Complete the handshake with an InitAck without extensions."""
-    us.ask(us.init_ack(proposal(us), exts=NO_EXTS), expect=OpenSyn, step=f"{NOT_REACHED}: open")
+    followed = followed_or_refused(us, us.init_ack(proposal(us), exts=NO_EXTS))
+    us.require(followed is not None, expected="OpenSyn", got="a refusal", step=f"{NOT_REACHED}: open")
     us.send(us.open_ack())
 
 

@@ -6,6 +6,8 @@ cookie of the InitAck in place of its own. Where a node may decline what a vecto
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
@@ -13,7 +15,7 @@ from zenoh_conformance.laws.decoding import WhatIsSaidDecodes
 from zenoh_conformance.messages import Close, Init, Join, Open
 from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
 from zenoh_conformance.reading.kinds import InitAck, reason_name
-from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.wire import Unknown, vle
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import (
@@ -123,8 +125,8 @@ def works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer:
 
     Of a session that answers only when it is asked again a query was lost, which nothing in its handshake explains.
     """
-    if not _is_live(us):
-        if may_end or (not us.is_over and _is_live(us)):
+    if not is_live(us):
+        if may_end or (not us.is_over and is_live(us)):
             return SURVIVOR
         end = f"Close({reason_name(us.closed)})" if us.closed is not None else us.text_of(None)
         return answer_for_end(one, f"after OpenAck: {end}", us.closed)
@@ -133,7 +135,17 @@ def works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer:
     return answer_for_reading(one.vector)
 
 
-def _is_live(us: Dialogue) -> bool:
+def holds_two_sessions(scenes: Callable[[], AbstractContextManager[Scene]]) -> bool:
+    """Whether a second session of ours can look at what the first one does: a node may serve one link at a time."""
+    with scenes() as scene, suppress(Deviation):
+        for name in ("reader", "writer"):
+            scene.session(name).fence()
+        return True
+    return False
+
+
+def is_live(us: Dialogue) -> bool:
+    """Whether a session answers a fence."""
     try:
         us.fence()
     except Deviation:

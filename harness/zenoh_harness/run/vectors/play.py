@@ -60,7 +60,7 @@ from zenoh_harness.run.vectors.effects import (
     sets_reserved_bits,
 )
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, NoSessionError, SessionEndedError, exchange_of
-from zenoh_harness.run.vectors.handshakes import SMALL, answer_to_close
+from zenoh_harness.run.vectors.handshakes import SMALL, answer_to_close, holds_two_sessions, is_live
 from zenoh_harness.run.vectors.in_groups import play_in_groups
 from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
 from zenoh_harness.run.vectors.passed_on import (
@@ -126,7 +126,7 @@ class Player:
     def play(self, vectors: Sequence[Vector], controls: Iterable[Vector] = ()) -> list[tuple[Vector, VectorAnswer]]:
         """Return each vector with its answer; of `controls` as many are played as refusals need."""
         answers: dict[str, VectorAnswer] = {}
-        self.routes = self.routes and self._holds_two_sessions()
+        self.routes = self.routes and holds_two_sessions(self._scene)
         stands = {vector.id: standing(vector, self._side) for vector in vectors}
         with suppress(Overtime):
             for one, answer in self._all(
@@ -144,14 +144,6 @@ class Player:
                 ident, not_played(why if isinstance(why, str) else "the time was over, or the node died too often")
             )
         return [(vector, answers[vector.id]) for vector in vectors]
-
-    def _holds_two_sessions(self) -> bool:
-        """Whether a second session of ours can look at what the first one does: a node may serve one link at a time."""
-        with self._scene() as scene, suppress(Deviation):
-            for name in ("reader", "writer"):
-                scene.session(name).fence()
-            return True
-        return False
 
     def _all(
         self, stands: Sequence[VectorInSession], controls: Iterable[Vector]
@@ -214,7 +206,7 @@ class Player:
     @contextmanager
     def _unless_no_session(self, one: VectorInSession) -> Iterator[list[tuple[VectorInSession, VectorAnswer]]]:
         """Yield a list that has the answer for a vector with whose number, or in whose mode, no session of the node begins."""
-        answers: list[tuple[VectorInSession, VectorAnswer]] = []
+        answers = list[tuple[VectorInSession, VectorAnswer]]()
         try:
             yield answers
         except NoSessionError:
@@ -414,8 +406,7 @@ class Player:
 
     def _again(self, play: Callable[[], list[VectorAnswer]]) -> list[VectorAnswer]:
         """The answers when the same is played again; a fence that comes only now was lost before."""
-        awaited, record = self._awaited, self._record
-        self._settles = True
+        awaited, record, self._settles = self._awaited, self._record, True
         try:
             answers = play()
         finally:
@@ -474,8 +465,7 @@ class Player:
             if not carrier.is_settled(writer) and group[0].mode:
                 raise NoSessionError
             if settles:
-                with suppress(Deviation):
-                    writer.fence()
+                is_live(writer)
             declare_for(group, writer, reader)
         except (Deviation, CannotConnect) as deviation:
             if group[0].sn or group[0].mode:
