@@ -99,6 +99,18 @@ def test_a_node_whose_group_does_not_work_is_judged_on_none():
     assert {one.verdict for one in answers.values()} == {Verdict.NOT_OBSERVED}
 
 
+def test_a_node_that_passes_nothing_on_at_first_is_asked_again(answers):
+    class StartsSlowly(Reference):
+        deaf_for = 5
+
+        def on_datagram(self, origin, datagram, now):
+            StartsSlowly.deaf_for -= 1
+            return super().on_datagram(origin, datagram, now) if StartsSlowly.deaf_for < 0 else []
+
+    found = {ident: one.verdict for ident, one in answers_of(StartsSlowly, "multicast").items()}
+    assert found == {ident: one.verdict for ident, one in answers["multicast"].items()}
+
+
 @pytest.mark.needs("multicast")
 def test_cases_in_a_group_meet_a_node_that_did_not_leave_it_for_a_vector(tmp_path):
     """A container left the group for a JOIN that cannot be decoded, and each case after it was red."""

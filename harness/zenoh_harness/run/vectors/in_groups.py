@@ -72,16 +72,19 @@ def play_in_groups(
 ) -> Iterator[tuple[Vector, VectorAnswer]]:
     """Play the vectors that are said to a group which a node in the profile is in; what is wrong is played twice.
 
-    Once a sane message to the group does not work, nothing more is said there: what must be refused comes last.
+    Once a sane message to the group does not work, twice, nothing more is said there: what must be refused comes last. A node may
+    pass nothing on from a group for its first seconds there.
     """
     works, waited = dict.fromkeys(profile.groups, True), dict[int, Vector]()
     for vector in sorted(vectors, key=lambda one: one.refuses is not None):
         group = group_of(vector)
         if works.get(group):
             answer = _answer(scenes, profile, vector, waited)
+            if answer is NO_WORK:
+                answer = _answer(scenes, profile, vector, waited)
             if answer.verdict.is_wrong:
                 answer = second_answer(answer, _answer(scenes, profile, vector, waited))
-            works[group] = not answer.cause.startswith(NO_WORK.cause)
+            works[group] = answer is not NO_WORK
             yield vector, answer
 
 
