@@ -15,10 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { INIT = 1, OPEN, CLOSE, KEEP_ALIVE, FRAME, FRAGMENT, QUERY = 3, RESPONSE_FINAL = 0x1a, REQUEST = 0x1c };
+enum { INIT = 1, OPEN, CLOSE, KEEP_ALIVE, FRAME, FRAGMENT, PUT = 1, DEL, QUERY, REPLY, ERR };
+enum { INTEREST = 0x19, RESPONSE_FINAL, FINAL = 0x1a, RESPONSE, REQUEST, PUSH, DECLARE };
 enum { UNSUPPORTED = 1, INVALID, EXPIRED = 5, TO_SELF = 7 };
 enum { A = 0x20, S = 0x40, T = 0x40, R = 0x20, Z = 0x80, MANDATORY = 0x10, OUR_LEASE = 10 };
-enum { NODE_ID = 1 << 3, TARGET = 1 << 4 }; /* mandatory extensions of REQUEST, as bits of their ids: nothing here depends on them */
+enum { NODE_ID = 1 << 3, TARGET = 1 << 4, WIRE_EXPR = 1 << 15 }; /* mandatory extensions of REQUEST, as bits of their ids: nothing here depends on them */
 
 typedef struct { const uint8_t *at, *end; int bad; } Reader;
 typedef struct { int link, opened; uint8_t cookie[16]; uint32_t mask, sn; uint64_t lease; } Session;
@@ -103,10 +104,14 @@ static void on_open(Session *s, Reader *r, unsigned header) {
     s->opened = 1;
 }
 
+static void key(Reader *r, unsigned header) { /* its number, and what follows it */
+    vle(r);
+    if (header & A) skip(r, vle(r));
+}
+
 static void on_query(Session *s, Reader *r, unsigned header) { /* nobody serves anything here: each query is over at once */
     uint64_t id = vle(r);
-    vle(r); /* the number of a key, and what follows it */
-    if (header & A) skip(r, vle(r));
+    key(r, header);
     if (!extensions(r, header, NODE_ID | TARGET)) refuse(s, INVALID);
     unsigned query = byte(r);
     if (query & A) vle(r);
@@ -118,12 +123,63 @@ static void on_query(Session *s, Reader *r, unsigned header) { /* nobody serves 
     s->sn = (s->sn + 1) & s->mask;
 }
 
+static int value(Reader *r) { /* PUT or DEL, to its end; 0 where it must be rejected */
+    unsigned body = byte(r), id = body & 0x1f;
+    if (id != PUT && id != DEL) return 0;
+    if (body & A) vle(r), skip(r, vle(r)); /* a timestamp */
+    if (body & S && vle(r) & 1) skip(r, vle(r)); /* an encoding, and its schema */
+    if (!extensions(r, body, 0)) return 0;
+    if (id == PUT) skip(r, vle(r));
+    return 1;
+}
+
+static int response(Reader *r, unsigned header) {
+    vle(r), key(r, header);
+    if (!extensions(r, header, NODE_ID)) return 0;
+    unsigned body = byte(r);
+    if ((body & 0x1f) == REPLY) {
+        if (body & A) byte(r);
+        return extensions(r, body, 0) && value(r);
+    }
+    if ((body & 0x1f) != ERR) return 0;
+    if (body & S && vle(r) & 1) skip(r, vle(r));
+    return extensions(r, body, 0) && skip(r, vle(r));
+}
+
+static int declare(Reader *r, unsigned header) {
+    if (header & A) vle(r);
+    if (!extensions(r, header, NODE_ID)) return 0;
+    unsigned body = byte(r), id = body & 0x1f;
+    if (id != FINAL) vle(r);
+    if (id != FINAL && !(id & 1)) key(r, body); /* what takes back names no key, but in an extension */
+    return extensions(r, body, WIRE_EXPR);
+}
+
+static int interest(Reader *r, unsigned header) {
+    vle(r);
+    unsigned options = header & (A | S) ? byte(r) : 0;
+    if (options & 0x10) key(r, options);
+    return extensions(r, header, NODE_ID);
+}
+
+static int on_network(Reader *r, unsigned header) { /* nobody subscribes, asks or declares here: to the end of the message */
+    switch (header & 0x1f) {
+    case PUSH: key(r, header); return extensions(r, header, NODE_ID) && value(r);
+    case RESPONSE: return response(r, header);
+    case RESPONSE_FINAL: vle(r); return extensions(r, header, NODE_ID);
+    case DECLARE: return declare(r, header);
+    case INTEREST: return interest(r, header);
+    }
+    r->at = r->end; /* a real node reads on behind OAM */
+    return 1;
+}
+
 static void on_frame(Session *s, Reader *r, unsigned header) {
     if (vle(r) > s->mask || !extensions(r, header, 0)) refuse(s, INVALID);
     while (r->at < r->end && (*r->at & 0x1f) > 0x18) {
         unsigned inner = byte(r);
         if ((inner & 0x1f) == REQUEST) on_query(s, r, inner);
-        else r->at = r->end; /* a real node reads on */
+        else if (!on_network(r, inner)) refuse(s, INVALID);
     }
 }
 

@@ -69,10 +69,13 @@ def test_what_comes_behind_a_cut_is_no_new_link_of_datagrams_unless_it_is_init()
             assert link.receive(soon()).data == encode(sane.close())
             link.send(frame, soon())
             assert link.receive(soon()).data == encode(sane.close())
-            link.send(init, soon())
-            with listener.accept(soon()) as again:
+            again = None
+            while again is None:  # one that comes before the tap has let the other one go is lost with it
+                link.send(init, soon())
+                again = listener.accept(Deadline.after(0.5))
+            with again:
                 assert again.receive(soon()).data == init
-    assert [event.data for event in recorded if event.data] == [init, init]
+    assert {event.data for event in recorded if event.data} == {init}
 
 
 def test_a_tap_between_a_stream_and_datagrams_is_refused():

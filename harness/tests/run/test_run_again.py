@@ -352,7 +352,7 @@ def test_last_failed_runs_what_was_red_and_leaves_the_rest(tmp_path, capsys):
     assert not after.pending
     assert not (tmp_path / "r" / "again").exists()
     assert all((tmp_path / "r" / one.evidence).exists() for one in after.judgements if one.evidence)
-    assert len(after.judgements) == 20
+    assert len(after.judgements) == 21
     assert sum("before" in one.details for one in after.judgements) >= 2
     assert invoke(["run", RIGHT.replace("sample", "other"), "--last-failed", "--depth", "quick", "--out", out]) == 2
 
