@@ -396,6 +396,14 @@ class Dialogue(Speaker):
             raise Deviation(replace(deviation.finding, is_work=True)) from None
         return self.heard[already:]
 
+    def answers_a_fence(self) -> bool:
+        """Whether the session still does work."""
+        try:
+            self.fence()
+        except Deviation:
+            return False
+        return True
+
     def expect_live(self, step: str = "the session works") -> None:
         """The session still does work."""
         self.fence(step=step)

@@ -6,25 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from faulty_nodes import find_faulty_node
+from judgements import RAISED, finding, heads, red
 
-from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.cases.faults import faults, known_faults
-from zenoh_conformance.judging.engine import judge
-from zenoh_conformance.judging.finding import Finding
-from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
-from zenoh_harness.faulty.table import provoke
-from zenoh_harness.run.judge.finding_places import details_of, place_of
+from zenoh_conformance.judging.verdict import Judgement, Verdict
 
-RAISED = "session-establishment/resolution-not-raised"
 CASE, LAW, MODEL = "establishment-init/no-resolution-is-raised", "law/resolution-not-raised", "models/establishment"
-
-
-def red(check: str, requirement: str = RAISED, profile: str = "default", **more: Any) -> Judgement:
-    key = Key(
-        target="t", version="1", role="responder", profile=profile, link="tcp", requirement=requirement, check=check
-    )
-    return Judgement(**({"key": key, "level": "MUST", "verdict": Verdict.FAIL, "cause": f"by {check}"} | more))
 
 
 def test_profiles_and_checks_of_one_requirement_are_one_block() -> None:
@@ -53,14 +40,6 @@ QUERY, PUSH, INIT = (
     "session-establishment/init-field-order",
 )
 OPEN, WHOLE = "session-establishment/open-ack-answers-open-syn", "session-establishment/open-field-order"
-
-
-def finding(**told: str) -> dict[str, Any]:
-    return {"details": {"found": told}, "cause": " ".join(told.values())}
-
-
-def heads(*judgements: Judgement) -> set[str]:
-    return {fault.requirement for fault in faults(judgements)}
 
 
 def test_the_same_lost_message_is_one_fault_of_the_requirement_that_a_check_is_about() -> None:
@@ -119,6 +98,29 @@ def test_two_laws_that_meet_in_a_small_profile_are_two_faults() -> None:
     assert len(faults([*small])) == 1
     assert len(faults([*small, one])) == 2
     assert len(faults([*small, replace(one, details={})])) == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [({}, 1), ({"verdict": Verdict.WARN}, 2), (finding(path="frame.exts.qos", expected="its own", got="another"), 2)],
+    ids=["alike", "a-warning", "a-lane"],
+)
+def test_two_laws_of_one_conversation_are_two_faults_where_one_warns_or_is_about_lanes(
+    more: dict[str, Any], count: int
+) -> None:
+    """A client stamped nothing, and counted each lane by itself: both showed wherever it published."""
+    seen = {"seen_in": ["a/b", "a/c", "a/d"]}
+    one = red("law/one", "x/one", details=seen | finding(path="frame.sn", expected="its own", got="another")["details"])
+    other = red("law/other", "x/other", **more)
+
+    assert len(faults([one, replace(other, details=seen | other.details)])) == count
+
+
+def test_a_mandatory_extension_that_nobody_knows_is_one_fault_in_a_vector_and_in_a_case() -> None:
+    accepted = finding(path="stage init", expected="a refusal", got="OpenSyn")
+    vector = red("vectors/x", INIT, cause="expected a refusal (unknown-mandatory-extension at byte 14), it is accepted")
+
+    assert len(faults([vector, red(CASE, "primitives/unknown-mandatory-rejected", **accepted)])) == 1
 
 
 @pytest.mark.parametrize(
@@ -410,7 +412,8 @@ def test_a_query_that_is_lost_at_times_is_told_as_such_whatever_was_judged_meanw
         for fault in faults([*at_times, red("target/stays-up", QUERY, verdict=Verdict.FLAKY, details=looked)])
     ] == ["3 of 75"]
     assert heads(*[replace(one, verdict=Verdict.FAIL) for one in at_times]) != {"reply/final-always-comes"}
-    model = red("models/initiation", INIT, **unanswered)  # it opens many sessions, and meets it each time
+    dead = finding(path="stage open", expected="a session that works, or a refusal", got="silence")
+    model = red("models/initiation", INIT, **dead)  # it opens many sessions, and meets it each time
     assert heads(model, at_times[0]) == {"reply/final-always-comes"}
 
 
@@ -457,44 +460,3 @@ def test_what_passed_or_was_not_judged_is_no_cause() -> None:
     quiet = [replace(red(CASE), verdict=verdict) for verdict in Verdict if verdict is Verdict.KNOWN or verdict.is_quiet]
 
     assert faults(quiet) == []
-
-
-@pytest.fixture(scope="module")
-def shown() -> tuple[list[Finding], Any]:
-    case = all_cases()[CASE]
-    findings, scene = provoke(case, case.parameters[0], find_faulty_node("raises-the-resolution").node)
-    laws = [finding for said in judge(scene.conversation) for finding in said.findings if finding.requirement == RAISED]
-    return [*findings, *laws], scene.conversation
-
-
-def test_a_finding_of_a_field_has_its_byte(shown: tuple[list[Finding], Any]) -> None:
-    """The resolution stands behind header, version, packed byte and ZenohID, whoever saw it."""
-    findings, conversation = shown
-
-    places = [place_of(finding, conversation) for finding in findings]
-    assert len(places) == 3  # the case's, and the law's for each of the two fields
-    for place, finding in zip(places, findings, strict=True):
-        assert place is not None
-        assert place.byte == 3 + len(next(iter(_acks(conversation))).zid.raw)
-        assert len(place.data) == 1
-        kept = details_of(finding, conversation)
-        assert kept["path"] == "init.resolution"
-        assert kept["expected"]
-        assert kept["got"]
-
-
-def _acks(conversation: Any) -> Any:
-    from zenoh_conformance.reading.connection import Decoders
-
-    decoders = Decoders(conversation)
-    seen = (each for event in conversation for each in decoders.feed(event))
-    return (each.message for each in seen if each.kind == "init" and each.message.ack)
-
-
-def test_a_finding_of_a_step_has_none(shown: tuple[list[Finding], Any]) -> None:
-    findings, conversation = shown
-    step = replace(findings[0], path="stage init")
-
-    assert place_of(step, conversation) is None
-    assert "byte" not in details_of(step, conversation)
-    assert details_of(None, conversation) == {}

@@ -190,7 +190,7 @@ def one_of_parallel_handshakes_comes_through(scene: Scene, *, count: int) -> Non
     opened = [us for us, _ in answered if answer_or_close(us, OpenAck, "open") is not None]
 
     links[0].require(bool(opened), expected="a session", got="none", step="stage open")
-    works = [us for us in opened if is_live(us)]
+    works = [us for us in opened if us.answers_a_fence()]
 
     if not works:
         got = opened[0].text_of(None)
@@ -296,12 +296,3 @@ def comes_back(scene: Scene, zid: bytes, *, step: str = "coming back") -> Dialog
                 raise Deviation(replace(deviation.finding, expected="a session", path=step)) from None
             us.hang_up()
             scene.wait(us.unit / TRIES)
-
-
-def is_live(us: Dialogue) -> bool:
-    """Whether a session works."""
-    try:
-        us.fence()
-    except Deviation:
-        return False
-    return True

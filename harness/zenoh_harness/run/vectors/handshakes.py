@@ -125,8 +125,8 @@ def works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer:
 
     Of a session that answers only when it is asked again a query was lost, which nothing in its handshake explains.
     """
-    if not is_live(us):
-        if may_end or (not us.is_over and is_live(us)):
+    if not us.answers_a_fence():
+        if may_end or (not us.is_over and us.answers_a_fence()):
             return SURVIVOR
         end = f"Close({reason_name(us.closed)})" if us.closed is not None else us.text_of(None)
         return answer_for_end(one, f"after OpenAck: {end}", us.closed)
@@ -142,15 +142,6 @@ def holds_two_sessions(scenes: Callable[[], AbstractContextManager[Scene]]) -> b
             scene.session(name).fence()
         return True
     return False
-
-
-def is_live(us: Dialogue) -> bool:
-    """Whether a session answers a fence."""
-    try:
-        us.fence()
-    except Deviation:
-        return False
-    return True
 
 
 def next_step(us: Dialogue, kind: type[Any], *, ack: bool = True) -> tuple[Any, str]:

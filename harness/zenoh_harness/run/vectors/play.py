@@ -60,7 +60,7 @@ from zenoh_harness.run.vectors.effects import (
     sets_reserved_bits,
 )
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, NoSessionError, SessionEndedError, exchange_of
-from zenoh_harness.run.vectors.handshakes import SMALL, answer_to_close, holds_two_sessions, is_live
+from zenoh_harness.run.vectors.handshakes import SMALL, answer_to_close, holds_two_sessions
 from zenoh_harness.run.vectors.in_groups import play_in_groups
 from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
 from zenoh_harness.run.vectors.passed_on import (
@@ -465,7 +465,7 @@ class Player:
             if not carrier.is_settled(writer) and group[0].mode:
                 raise NoSessionError
             if settles:
-                is_live(writer)
+                writer.answers_a_fence()
             declare_for(group, writer, reader)
         except (Deviation, CannotConnect) as deviation:
             if group[0].sn or group[0].mode:
