@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.cases.case import TOLD, Case, all_cases
 from zenoh_conformance.cases.varied import CHANCES, Runner, run_rows
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.variation import (
@@ -107,7 +107,7 @@ def test_the_rows_of_a_case_are_those_of_years_before(case: str, edition: int) -
 
 
 def test_every_varied_case_has_rows_that_stay() -> None:
-    assert {case.id for case in VARIED} == {case for case, _ in FROZEN}
+    assert {case.id.removesuffix(TOLD) for case in VARIED} == {case for case, _ in FROZEN}
 
 
 @pytest.mark.parametrize("case", VARIED, ids=lambda case: case.id)

@@ -145,8 +145,13 @@ def case(
     breaks: Sequence[str] = (),
     aliases: Sequence[str] = (),
     varies: Dimensions = (),
+    is_heard: bool = False,
 ) -> Callable[[CaseFunction], CaseFunction]:
-    """Register a function as the case of one requirement. Raises ValueError for a missing docstring or a taken id."""
+    """Register a function as the case of one requirement. Raises ValueError for a missing docstring or a taken id.
+
+    `is_heard`: of its two parties the second one only hears, so that it may be the application of a target that connects to us, the
+    first one: that is a further case, `in_an_application`.
+    """
 
     def register(function: CaseFunction) -> CaseFunction:
         found = Case(
@@ -171,9 +176,32 @@ def case(
         if found.id in _CASES and _CASES[found.id].function.__module__ != function.__module__:
             raise ValueError(f"two cases are called {found.id}")
         _CASES[found.id] = found
+        if is_heard:
+            _CASES[found.id + TOLD] = in_an_application(found)
         return function
 
     return register
+
+
+TOLD: Final = "-in-an-application"
+"""How the id of a case ends in which the application of a target that connects hears what we say."""
+HEARS: Final = "application/an-application-hears"
+"""The control of such a case, unless its control is one, too."""
+
+
+def in_an_application(found: Case) -> Case:
+    """The case in which the target connects to us, who are its first party, and the second one is its application."""
+    needs = [need for need in found.needs if need not in ("routing", "interests", "finals", "several-sessions")]
+    control = f"{found.control}{TOLD}"
+    return replace(
+        found,
+        id=found.id + TOLD,
+        about=f"{found.about}\n\nHere the target connects to the one who speaks, and its application is the one who hears.",
+        role=Side.INITIATOR,
+        needs=("agent.declare_subscriber", *needs),
+        control=control if control in _CASES else HEARS,
+        aliases=(),
+    )
 
 
 def id_of(function: CaseFunction) -> str:

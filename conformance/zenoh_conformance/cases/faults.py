@@ -119,7 +119,6 @@ def _fold(judgements: Iterable[Judgement]) -> list[TargetFault]:
 
 _SIGNS: Final = tuple(re.compile(rf"\b{word}", re.IGNORECASE) for word in ("panic", "fatal", "error", "warn"))
 """What the lines of a log contain that say what went wrong, the gravest first."""
-SILENCE: Final = "silence"
 COMES: Final[Mapping[str, str]] = {
     "ResponseFinal": "reply/final-always-comes",
     "Request": "query/query-reaches-intersecting",

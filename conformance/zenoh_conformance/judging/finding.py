@@ -11,6 +11,9 @@ from zenoh_conformance.spec.errata import AS_WRITTEN
 NOT_REACHED: Final = "not reached"
 """How the step of a finding begins where a check did not come to its point: it says nothing about its requirement."""
 
+SILENCE: Final = "silence"
+"""What a finding has got where nothing came."""
+
 OVERSLEPT = f"{NOT_REACHED}: we were silent for longer than the lease that we stated"
 """The step of a finding if the target rightly ended the session."""
 

@@ -78,6 +78,20 @@ def init_ack(syn: Init, zid: bytes, cookie: bytes, **changes: Any) -> Init:
     return replace(ack, **changes)
 
 
+def within(syn: Init, **terms: Any) -> dict[str, Any]:
+    """What an InitAck may have of the terms that an InitSyn of ours would propose: no extension that theirs lacks, no larger number."""
+    found = {name: value for name, value in terms.items() if value is not None}
+    if "exts" in found:
+        offered = {type(ext) for ext in syn.exts}
+        found["exts"] = Exts(ext for ext in found["exts"] if type(ext) in offered)
+    if "batch_size" in found:
+        found["batch_size"] = min(found["batch_size"], DEFAULT_BATCH if syn.batch_size is None else syn.batch_size)
+    if "resolution" in found:
+        theirs = DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
+        found["resolution"] = sum(min(found["resolution"] & bits, theirs & bits) for bits in (0b0011, 0b1100))
+    return found
+
+
 def open_syn(ack: Init, *, initial_sn: int = 0, **changes: Any) -> Open:
     """OpenSyn that answers an InitAck with its cookie."""
     lease = LEASE_MS // 1000

@@ -1,5 +1,6 @@
 """To speak with a node: dialogues over one link, parties around a router, the scene that holds them."""
 
+from .application import ApplicationParty, Told, named, router
 from .asked import Asked, Heard, payload_of, told
 from .dialogue import Dialogue
 from .fences import BY_QUERY, Fence, Fencing, settle
@@ -12,6 +13,7 @@ __all__ = [
     "ANSWERS",
     "BY_QUERY",
     "Agent",
+    "ApplicationParty",
     "Asked",
     "Dialogue",
     "Fence",
@@ -20,10 +22,13 @@ __all__ = [
     "Party",
     "Scene",
     "Sendable",
+    "Told",
+    "named",
     "one_more",
     "parties",
     "parties_of",
     "payload_of",
+    "router",
     "settle",
     "told",
 ]

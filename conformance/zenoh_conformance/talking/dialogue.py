@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT, Deviation, Finding
+from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT, SILENCE, Deviation, Finding
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Event, Framing, Happened, Side
@@ -322,7 +322,7 @@ class Dialogue(Speaker):
         """What came, for a cause: a message's name, the link's end, or silence."""
         if seen is not None:
             return f"undecodable bytes ({seen.message})" if seen.kind == "undecodable" else name_of(seen.message)
-        return {Happened.EOF: "link shut", Happened.RESET: "link reset"}.get(self.ended or Happened.OPEN, "silence")
+        return {Happened.EOF: "link shut", Happened.RESET: "link reset"}.get(self.ended or Happened.OPEN, SILENCE)
 
     @contextmanager
     def about(self, requirement: str) -> Iterator[None]:

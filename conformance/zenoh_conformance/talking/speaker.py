@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import Any
 
@@ -174,9 +174,10 @@ class Speaker(SessionTerms):
         """A sane InitSyn of ours."""
         return sane.init_syn(self.zid, **({"exts": self.offers} | changes))
 
-    def init_ack(self, syn: Init, **changes: Any) -> Init:
-        """A sane InitAck of ours to their proposal."""
-        return sane.init_ack(syn, self.zid, **({"cookie": b"zconform-cookie-" + self.zid} | changes))
+    def init_ack(self, syn: Init, *, terms: Mapping[str, Any] | None = None, **changes: Any) -> Init:
+        """A sane InitAck of ours to their proposal; `terms`: fields that it has as far as the proposal allows them."""
+        own = {"cookie": b"zconform-cookie-" + self.zid} | sane.within(syn, **(terms or {}))
+        return sane.init_ack(syn, self.zid, **(own | changes))
 
     def open_syn(self, ack: Init, **changes: Any) -> Open:
         """A sane OpenSyn of ours, with their cookie."""

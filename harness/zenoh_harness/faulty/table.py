@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from zenoh_conformance.cases.case import LAWFUL_TRAFFIC, Case, Parameters, all_cases
+from zenoh_conformance.cases.case import LAWFUL_TRAFFIC, TOLD, Case, Parameters, all_cases
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.reading.conversation import Conversation
@@ -153,7 +153,8 @@ class Row:
     @property
     def unexplained(self) -> list[str]:
         """Checks that are red without an explanation, except those that failed before their own step, or whose control is red."""
-        expected = (*self.faulty_node.caught_by, *self.faulty_node.also, FORWARDED, VARIED)
+        own = (*self.faulty_node.caught_by, *self.faulty_node.also)
+        expected = (*own, *(f"{check}{TOLD}" for check in own), FORWARDED, VARIED)
         strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
         strangers = [check for check in strangers if not self._rests_on_red(check)]
         reds = {check: self.red[check] for check in strangers}

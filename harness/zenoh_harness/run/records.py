@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Final
 
 from zenoh_conformance.cases.controls import BASIC
-from zenoh_conformance.cases.faults import COMES, SILENCE
+from zenoh_conformance.cases.faults import COMES
+from zenoh_conformance.judging.finding import SILENCE
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.readings import verdict_of
 from zenoh_conformance.judging.verdict import Key, Verdict, worst

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
@@ -18,11 +18,11 @@ from zenoh_conformance.messages import (
     Response,
     ResponseFinal,
     SourceInfo,
-    sane,
 )
 from zenoh_conformance.primitives import Timestamp, ZenohID
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking import Party, Scene, payload_of
+from zenoh_conformance.talking import Party, Scene, Told, named, payload_of, router
+from zenoh_conformance.talking.application import told
 
 AREA = "application"
 
@@ -32,35 +32,6 @@ STAMP = 0x6500_0000_8000_0000
 GET, PUT, DELETE, SUBSCRIBES, SERVES = (
     ("agent.get",), ("agent.put",), ("agent.delete",), ("agent.declare_subscriber",), ("agent.declare_queryable",),
 )  # fmt: skip
-
-Told = Mapping[str, Any]
-
-
-def router(scene: Scene, **init: Any) -> Party:
-    """The target's session with us, with that in our InitAck, which works for both: what its application says now is said in it.
-
-    Of a router we are a peer: routers route among each other by the topology, of which we say nothing.
-    """
-    role = sane.PEER if scene.fact("stated_role") == "router" else sane.ROUTER
-    us = scene.session("router", whatami=role, **init)
-    party = Party(us, "router", f"zconform/{us.zid.hex()}")
-    party.settles("not reached: the session works")
-    return party
-
-
-def named(us: Party) -> str:
-    """What the application calls what it does in this case: what it is told of other cases has other names."""
-    return us.us.zid.hex()
-
-
-def told(scene: Scene, us: Party, within: float) -> Told | None:
-    """The next thing that the application is told in this case; None when time runs out."""
-    deadline = us.us.wire.now() + within
-    while (left := deadline - us.us.wire.now()) > 0:
-        for each in scene.agent.events(1, left):
-            if each.get("id") == named(us):
-                return each
-    return None
 
 
 def subscribed(scene: Scene) -> Party:

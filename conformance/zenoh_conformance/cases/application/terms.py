@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
-from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
-from zenoh_conformance.cases.faults import SILENCE
 from zenoh_conformance.cases.session.fragments import fits, in_pieces, push
-from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import sane
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking import Party, Scene
+from zenoh_conformance.talking import Scene, Told, named
+from zenoh_conformance.talking.application import settling, told
 from zenoh_conformance.talking.speaker import PREFIX
 from zenoh_conformance.wire import Exts
 
@@ -22,13 +19,9 @@ from .exchange import (
     PUT,
     SERVES,
     SUBSCRIBES,
-    Told,
     a_queryable_ends_what_it_answers,
     an_application_hears,
     an_application_publishes,
-    named,
-    router,
-    told,
 )
 
 LOWEST = 0
@@ -39,17 +32,6 @@ URGENT = (1, 2, 7)
 """Priorities that have lanes of their own, where there are lanes."""
 PIECES = 4
 """Pieces in which a value comes."""
-
-
-def settling(scene: Scene, **init: Any) -> Party:
-    """The same with that in our InitAck, which the target follows or refuses: silence deviates (session-establishment#overview)."""
-    try:
-        return router(scene, **init)
-    except Deviation as found:
-        if found.finding.got != SILENCE or found.finding.reached:
-            raise
-        about = "session-establishment/open-syn-answers-init-ack"
-        raise Deviation(replace(found.finding, requirement=about, path="stage init")) from None
 
 
 @case(

@@ -7,8 +7,7 @@ from typing import Any
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.messages import sane
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.reading.names import root_of_scene
-from zenoh_conformance.talking import Asked, Party, Scene, parties, payload_of, told
+from zenoh_conformance.talking import Asked, Party, Scene, parties, parties_of, payload_of, told
 
 ROUTES = ("routing", "interests", "finals", "several-sessions")
 """What a node must offer: to pass on between two of its clients what one says and the other wants."""
@@ -31,7 +30,7 @@ def pairs(several: tuple[tuple[str, str], ...]) -> tuple[dict[str, str], ...]:
     return tuple({"declared": declared, "said": said} for declared, said in several)
 
 
-@case("push/push-reaches-intersecting", needs=ROUTES, parameters=pairs(MATCHES))
+@case("push/push-reaches-intersecting", needs=ROUTES, parameters=pairs(MATCHES), is_heard=True)
 def a_publication_reaches_a_subscriber(scene: Scene, *, declared: str, said: str) -> None:
     """
     A client subscribes, another one publishes to a key that intersects.
@@ -127,9 +126,7 @@ def heard_of(scene: Scene, *, whole: bool = True) -> tuple[Party, Party]:
 
 def low_latency(scene: Scene, *names: str) -> tuple[Party, ...]:
     """Sessions without FRAME."""
-    dialogues = [scene.dialogue(name).open(exts=sane.offers("LowLatency")) for name in names]
-    root = root_of_scene(dialogues[0].zid)
-    return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
+    return parties_of(scene, **{name: {"exts": sane.offers("LowLatency")} for name in names})
 
 
 BY_NUMBER = grid(how=("scope", "scope-and-suffix", "receiver", "part-of-a-chunk"))

@@ -39,6 +39,7 @@ MANY, SIZE = 120, 1000
     control=a_publication_reaches_a_subscriber,
     parameters=grid(rest=tuple(RESTS)),
     breaks=("law/what-is-said-decodes",),
+    is_heard=True,
 )
 def nothing_of_a_broken_batch_takes_effect(scene: Scene, *, rest: str) -> None:
     """
@@ -61,6 +62,7 @@ def nothing_of_a_broken_batch_takes_effect(scene: Scene, *, rest: str) -> None:
     control=a_publication_reaches_a_subscriber,
     parameters=grid(mid=(0x0D, 0x15, 0x0E)),
     breaks=("law/what-is-said-decodes",),
+    is_heard=True,
 )
 def an_id_of_no_message_is_taken_for_none(scene: Scene, *, mid: int) -> None:
     """
@@ -134,6 +136,7 @@ def what_fills_batches_comes_whole(scene: Scene) -> None:
     profile="compression",
     needs=(*ROUTES, "compression"),
     control=a_publication_reaches_a_subscriber,
+    is_heard=True,
 )
 def both_forms_of_a_batch_are_said_and_read(scene: Scene) -> None:
     """

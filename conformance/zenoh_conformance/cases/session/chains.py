@@ -38,6 +38,7 @@ PAST_THE_RANGE = {0: 1 << 8, 1: 1 << 16}
     needs=(*ROUTES, "qos"),
     control=what_does_not_fit_is_fragmented,
     parameters=CHANNELS,
+    is_heard=True,
 )
 def chains_follow_each_other_on_a_channel(scene: Scene, *, priority: int, reliable: bool) -> None:
     """
@@ -112,6 +113,7 @@ def pieces_of_two_sessions_are_told_apart(scene: Scene) -> None:
     control=a_publication_reaches_a_subscriber,
     parameters=grid(fsn=(0, 1), what=("frame", "fragments"), channel=tuple(CHANNEL)),
     breaks=("law/sn-within-resolution",),
+    is_heard=True,
 )
 def a_number_past_the_resolution_is_rejected(scene: Scene, *, fsn: int, what: str, channel: str) -> None:
     """
@@ -152,6 +154,7 @@ def a_number_past_the_resolution_is_rejected(scene: Scene, *, fsn: int, what: st
     control=pieces_are_put_together,
     parameters=grid(priority=(sane.DEFAULT_PRIORITY, URGENT)),
     breaks=("law/fragment-numbers-follow",),
+    is_heard=True,
 )
 def what_is_left_of_a_chain_is_no_message(scene: Scene, *, priority: int) -> None:
     """

@@ -79,6 +79,7 @@ def marking(scene: Scene, *names: str) -> tuple[Party, ...]:
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     parameters=grid(pieces=(2, 11, 100, 300), reliable=(True, False)),
+    is_heard=True,
 )
 def pieces_are_put_together(scene: Scene, *, pieces: int, reliable: bool) -> None:
     """
@@ -101,6 +102,7 @@ def pieces_are_put_together(scene: Scene, *, pieces: int, reliable: bool) -> Non
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     parameters=grid(what=("fragments", "frame", "keep-alive", "frame-in-another-lane")),
+    is_heard=True,
 )
 def pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> None:
     """
@@ -136,6 +138,7 @@ def pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> None:
     "fragmentation/fragments-reassemble",
     needs=(*ROUTES, "qos"),
     control=a_publication_reaches_a_subscriber,
+    is_heard=True,
 )
 def pieces_of_two_lanes_are_told_apart(scene: Scene) -> None:
     """
@@ -150,7 +153,7 @@ def pieces_of_two_lanes_are_told_apart(scene: Scene) -> None:
     come_whole_in_turn(publisher, subscriber, priority=URGENT)
 
 
-@case("fragmentation/drop-discards", needs=(*ROUTES, "patch"), control=pieces_are_put_together)
+@case("fragmentation/drop-discards", needs=(*ROUTES, "patch"), control=pieces_are_put_together, is_heard=True)
 def what_is_dropped_is_discarded(scene: Scene) -> None:
     """
     The sender gives a message up, in each of three channels: what came of it is nothing, and what comes after it is whole. A node of
@@ -188,6 +191,7 @@ def what_is_dropped_is_discarded(scene: Scene) -> None:
     needs=ROUTES,
     control=pieces_are_put_together,
     breaks=("law/fragment-numbers-follow", "law/what-is-said-decodes"),
+    is_heard=True,
 )
 def a_chain_with_a_hole_is_discarded(scene: Scene) -> None:
     """
@@ -215,6 +219,7 @@ def a_chain_with_a_hole_is_discarded(scene: Scene) -> None:
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     parameters=grid(how=("one-frame", "best-effort", "many-frames", "with-keep-alives", "a-fragment-behind")),
+    is_heard=True,
 )
 def every_message_of_a_batch_is_taken(scene: Scene, *, how: str) -> None:
     """

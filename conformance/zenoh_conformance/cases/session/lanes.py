@@ -55,6 +55,7 @@ def who_has_no_lanes_hears_none(scene: Scene) -> None:
     needs=(*ROUTES, "qos"),
     control=a_publication_reaches_a_subscriber,
     parameters=({"priority": URGENT, "reliable": True}, {"priority": URGENT, "reliable": False}, {"priority": 5, "reliable": False}),
+    is_heard=True,
 )  # fmt: skip
 def numbers_of_every_lane_wrap(scene: Scene, *, priority: int, reliable: bool) -> None:
     """
@@ -104,6 +105,7 @@ def every_channel_of_ours_begins_with_our_number(scene: Scene, *, first: str, pr
     "session-establishment/initial-sn-own-start",
     needs=(*ROUTES, "qos"),
     control=every_channel_of_ours_begins_with_our_number,
+    is_heard=True,
 )
 def all_channels_of_ours_count_apart(scene: Scene) -> None:
     """

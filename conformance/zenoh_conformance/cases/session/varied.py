@@ -99,6 +99,7 @@ EARLIERS: Final[Mapping[str, Callable[[Party, Variation, bool], Any]]] = {
     control=pieces_are_put_together,
     varies=(LANE, CHANNEL, PIECES, AMID, EARLIER, TERMS),
     breaks=BROKEN,
+    is_heard=True,
 )
 def a_chain_comes_whole_in_any_circumstances(scene: Scene, v: Variation) -> None:
     """
@@ -126,6 +127,7 @@ def a_chain_comes_whole_in_any_circumstances(scene: Scene, v: Variation) -> None
     control=pieces_are_put_together,
     varies=(LANE, HOLE, EARLIER, AMID, TERMS),
     breaks=BROKEN,
+    is_heard=True,
 )
 def a_chain_with_a_hole_is_discarded_in_any_circumstances(scene: Scene, v: Variation) -> None:
     """
