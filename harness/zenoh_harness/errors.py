@@ -59,6 +59,9 @@ class CannotConnect(TargetError):  # noqa: N818  reads as a sentence
 class NotZenoh(TargetError):  # noqa: N818  reads as a sentence
     """A program answers, but not in this protocol."""
 
+    said_nothing = False
+    """Whether the link ended before a byte of an answer came, as a proxy ends it behind which nobody listens yet."""
+
 
 class OtherVersion(TargetError):  # noqa: N818  reads as a sentence
     """The target opens sessions only at another protocol version, so no check applies: exit 4."""

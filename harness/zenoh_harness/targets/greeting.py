@@ -81,11 +81,13 @@ def first_batch(link: RecordedLink, deadline: Deadline) -> bytes:
         if event.ended and datagrams:
             raise CannotConnect(f"nothing listens at {link.locator}", step="connect", seen="the port is unreachable")
         if event.ended:
-            raise NotZenoh(
+            ended = NotZenoh(
                 f"{link.locator} ends the link instead of answering",
                 step="handshake",
                 seen=[show(buffer) if buffer else "", f"link {event.what.value}"],
             )
+            ended.said_nothing = not buffer
+            raise ended
         buffer += event.data
         while buffer[:2] == b"\0\0" and not datagrams:
             buffer = buffer[2:]

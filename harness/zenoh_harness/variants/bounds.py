@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
+from zenoh_conformance.cases.case import TOLD
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import Exts
@@ -59,7 +60,14 @@ row(
     "As initiator, proposes QoSLink with all priorities, reliable, in place of QoS.",
     permitted="session-establishment#init-extensions: QoSLink in place of QoS",
     unjudged=dict.fromkeys(
-        ("law/frame-carries-priority", "application-terms/an-application-hears-every-channel"),
+        (
+            "law/frame-carries-priority",
+            "application-terms/an-application-hears-every-channel",
+            f"session-fragments/pieces-of-two-lanes-are-told-apart{TOLD}",
+            f"session-chains/what-is-left-of-a-chain-is-no-message{TOLD}*priority=2*",
+            f"session-lanes/all-channels-of-ours-count-apart{TOLD}",
+            f"session-lanes/numbers-of-every-lane-wrap{TOLD}*priority=2*",
+        ),
         "as initiator it has no lanes",
     ),
     propose=lambda base: replace(

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import results
@@ -37,7 +38,9 @@ def verdicts(change):
 def wants_an_application(change):
     """A container has no agent: what only an application brings about is not judged there, nor met by a law."""
     unjudged = {Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED}
-    return change.key.check.startswith(("application/", "application-", "law/", "written/", "read/")) and bool(
+    check = change.key.check
+    asks = check in all_cases() and any(need.startswith("agent") for need in all_cases()[check].needs)
+    return (asks or check.startswith(("application/", "law/", "written/", "read/"))) and bool(
         verdicts(change) & unjudged
     )
 
