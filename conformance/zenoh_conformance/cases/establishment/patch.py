@@ -99,6 +99,7 @@ def the_first_fragment_is_marked(scene: Scene, *, patch: int) -> None:
     needs=(*ROUTES, "patch"),
     control=pieces_are_put_together,
     parameters=grid(what=("channels", "lanes")),
+    is_heard=True,
 )
 def marked_pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> None:
     """

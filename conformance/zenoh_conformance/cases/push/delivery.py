@@ -8,6 +8,7 @@ from zenoh_conformance.cases.establishment.states import comes_back
 from zenoh_conformance.cases.routing.plain import MISSES, ROUTES, a_publication_reaches_a_subscriber, heard_of, pairs
 from zenoh_conformance.messages import InterestMode, InterestOptions, NodeId, Push, Put, USubscriber, sane
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Party, Scene, one_more, parties, payload_of
 from zenoh_conformance.wire import Exts
 
@@ -203,7 +204,13 @@ def a_publication_does_not_come_back(scene: Scene, *, node: int | None) -> None:
     publisher.expect_no_push(step="back")
 
 
-@case("push/put-delivers-value", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(size=SIZES))
+@case(
+    "push/put-delivers-value",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    parameters=grid(size=SIZES),
+    is_heard=True,
+)
 def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
     """
     A value comes as it was published, however large. One of 40,000 bytes goes to a session with small batches and numbers of 8 bits,
@@ -215,7 +222,7 @@ def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
     takes(scene, size)
     publisher, subscriber = heard_of(scene, whole=False)
     hearers = [subscriber]
-    if size == ROUND:
+    if size == ROUND and scene.role is Side.RESPONDER:
         narrow = scene.dialogue("narrow").open(resolution=BITS_8, batch_size=SMALL)
         hearers.append(Party(narrow, "narrow", publisher.root))
         hearers[-1].declares_subscriber("k")
@@ -233,6 +240,7 @@ def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     parameters=grid(reliable=(True, False)),
+    is_heard=True,
 )
 def values_come_in_order(scene: Scene, *, reliable: bool) -> None:
     """
@@ -260,6 +268,7 @@ def publisher_push(publisher: Party, number: int) -> Push:
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     parameters=grid(how=("scope", "scope-and-suffix", "name")),
+    is_heard=True,
 )
 def a_number_of_the_sender_names_the_key(scene: Scene, *, how: str) -> None:
     """
@@ -282,7 +291,7 @@ def replaced(number: WireExpr, suffix: str) -> WireExpr:
     return WireExpr(scope=number.scope, suffix=suffix, mapping=number.mapping)
 
 
-@case("primitives/wire-expr-concatenates", needs=ROUTES, control=a_number_of_the_sender_names_the_key)
+@case("primitives/wire-expr-concatenates", needs=ROUTES, control=a_number_of_the_sender_names_the_key, is_heard=True)
 def a_suffix_is_put_to_the_scope_as_it_stands(scene: Scene) -> None:
     """
     Scope and suffix are joined without a separator: k/a and b are k/ab, not k/a/b.
@@ -340,6 +349,7 @@ def numbers_of_the_target(asker: Party, owner: Party) -> list[int]:
     control=a_number_of_the_sender_names_the_key,
     parameters=grid(released=(False, True)),
     breaks=("law/scope-is-declared",),
+    is_heard=True,
 )
 def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
     """

@@ -146,7 +146,7 @@ def an_interest_without_qos_is_data(scene: Scene) -> None:
     watcher.ends_interest(interest.id)
 
 
-@case("message-reference/default-qos-oam", needs=NEEDS, control=a_query_reaches_a_queryable)
+@case("message-reference/default-qos-oam", needs=NEEDS, control=a_query_reaches_a_queryable, is_heard=True)
 def an_oam_without_qos_is_data(scene: Scene) -> None:
     """
     A network OAM without QoS has its place in the lane of Data, between others: those are served as before.

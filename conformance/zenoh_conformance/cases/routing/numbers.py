@@ -21,6 +21,7 @@ from .plain import ROUTES, heard_of
     needs=ROUTES,
     control=a_number_of_the_sender_names_the_key,
     parameters=grid(what=("value", "deletion"), suffix=(None, "", "/b")),
+    is_heard=True,
 )
 def a_number_names_a_key_with_any_suffix_or_none(scene: Scene, *, what: str, suffix: str | None) -> None:
     """

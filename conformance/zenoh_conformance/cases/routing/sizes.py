@@ -35,7 +35,13 @@ def key_of(who: Party, length: int, shape: str) -> str:
     return chunks[: left - 1] + "k" if len(chunks) >= left else chunks + "k"
 
 
-@case("push/push-reaches-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=LENGTHS)
+@case(
+    "push/push-reaches-intersecting",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    parameters=LENGTHS,
+    is_heard=True,
+)
 def a_publication_to_a_long_key_reaches_its_subscriber(scene: Scene, *, length: int, shape: str) -> None:
     """
     A key is a key, however long.

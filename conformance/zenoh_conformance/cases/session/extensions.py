@@ -49,6 +49,7 @@ def an_unknown_extension_ends_no_session(scene: Scene, *, of: str, enc: str) -> 
     needs=ROUTES,
     control=pieces_are_put_together,
     parameters=grid(of=("frame", "first-fragment", "last-fragment"), enc=tuple(ODD)),
+    is_heard=True,
 )
 def what_has_an_unknown_extension_counts(scene: Scene, *, of: str, enc: str) -> None:
     """

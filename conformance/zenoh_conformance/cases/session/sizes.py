@@ -30,6 +30,7 @@ BESIDE = 8
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     parameters=(*grid(size=(509, 512, 1021, 2048, 9001)), *grid(size=(512, 2048), of=("fragment",))),
+    is_heard=True,
 )
 def a_batch_as_large_as_settled_is_taken(scene: Scene, *, size: int, of: str = "frame") -> None:
     """
