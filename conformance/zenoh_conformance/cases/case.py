@@ -145,12 +145,14 @@ def case(
     breaks: Sequence[str] = (),
     aliases: Sequence[str] = (),
     varies: Dimensions = (),
-    is_heard: bool = False,
+    is_heard: bool | Callable[..., bool] = False,
+    is_of_both: bool = False,
 ) -> Callable[[CaseFunction], CaseFunction]:
     """Register a function as the case of one requirement. Raises ValueError for a missing docstring or a taken id.
 
     `is_heard`: of its two parties the second one only hears, so that it may be the application of a target that connects to us, the
-    first one: that is a further case, `in_an_application`.
+    first one: that is a further case, `in_an_application`; or for which of its parameters it may be.
+    `is_of_both`: its one session (`live_session`) may be that of a target that connects to us: a further case, `where_it_connects`.
     """
 
     def register(function: CaseFunction) -> CaseFunction:
@@ -177,7 +179,10 @@ def case(
             raise ValueError(f"two cases are called {found.id}")
         _CASES[found.id] = found
         if is_heard:
-            _CASES[found.id + TOLD] = in_an_application(found)
+            heard = found if is_heard is True else replace(found, parameters=only(is_heard, found.parameters))
+            _CASES[found.id + TOLD] = in_an_application(heard)
+        if is_of_both:
+            _CASES[found.id + CONNECTS] = where_it_connects(found)
         return function
 
     return register
@@ -185,6 +190,10 @@ def case(
 
 TOLD: Final = "-in-an-application"
 """How the id of a case ends in which the application of a target that connects hears what we say."""
+CONNECTS: Final = "-where-it-connects"
+"""How the id of a case ends in which the target connects to us."""
+SANE: Final = "initiator-open-ack/a-sane-handshake-makes-a-session"
+"""The control of such a case."""
 HEARS: Final = "application/an-application-hears"
 """The control of such a case, unless its control is one, too."""
 
@@ -202,6 +211,17 @@ def in_an_application(found: Case) -> Case:
         control=control if control in _CASES else HEARS,
         aliases=(),
     )
+
+
+def where_it_connects(found: Case) -> Case:
+    """The case in the session of a target that connects to us."""
+    about = f"{found.about}\n\nHere the target connects to us."
+    return replace(found, id=found.id + CONNECTS, about=about, role=Side.INITIATOR, control=SANE, aliases=())
+
+
+def only(fits: Callable[..., bool], every: Sequence[Parameters]) -> tuple[Parameters, ...]:
+    """Those parameters that fit."""
+    return tuple(each for each in every if fits(**each))
 
 
 def id_of(function: CaseFunction) -> str:

@@ -1,6 +1,6 @@
 """To speak with a node: dialogues over one link, parties around a router, the scene that holds them."""
 
-from .application import ApplicationParty, Told, named, router
+from .application import ApplicationParty, Told, live_session, named, router
 from .asked import Asked, Heard, payload_of, told
 from .dialogue import Dialogue
 from .fences import BY_QUERY, Fence, Fencing, settle
@@ -23,6 +23,7 @@ __all__ = [
     "Scene",
     "Sendable",
     "Told",
+    "live_session",
     "named",
     "one_more",
     "parties",

@@ -10,11 +10,12 @@ from zenoh_conformance.judging.finding import SILENCE, Deviation
 from zenoh_conformance.messages import Del, DSubscriber, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.connection import Seen
-from zenoh_conformance.reading.conversation import Event, Happened
+from zenoh_conformance.reading.conversation import Event, Happened, Side
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.wire import Exts
 
 from .asked import Heard
+from .dialogue import Dialogue
 from .party import Party
 from .scene import Scene
 
@@ -45,6 +46,11 @@ def settling(scene: Scene, **init: Any) -> Party:
             raise
         about = "session-establishment/open-syn-answers-init-ack"
         raise Deviation(replace(found.finding, requirement=about, path="stage init")) from None
+
+
+def live_session(scene: Scene) -> Dialogue:
+    """A live session with the target, whichever side opens it."""
+    return router(scene).us if scene.role is Side.INITIATOR else scene.session()
 
 
 def named(us: Party) -> str:

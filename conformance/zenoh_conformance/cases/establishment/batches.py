@@ -7,7 +7,7 @@ from zenoh_conformance.cases.establishing import init_then_open, issued, no_step
 from zenoh_conformance.messages import KeepAlive, sane
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.talking import Dialogue, Scene, live_session
 from zenoh_conformance.wire import Enc
 
 from .sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
@@ -221,7 +221,7 @@ def an_empty_batch_is_no_step(scene: Scene) -> None:
     no_step_forward(us, "await-init")
 
 
-@case("session-establishment/session-live-after-open-ack", control=a_sane_handshake_is_accepted)
+@case("session-establishment/session-live-after-open-ack", control=a_sane_handshake_is_accepted, is_of_both=True)
 def the_first_frame_may_come_at_once(scene: Scene) -> None:
     """
     OpenAck has hardly come when a batch of KEEP_ALIVE and FRAME follows: the session works from its first batch on.
@@ -232,7 +232,7 @@ def the_first_frame_may_come_at_once(scene: Scene) -> None:
         us      FRAME (REQUEST)
         target  FRAME (RESPONSE_FINAL)
     """
-    us = scene.session()
+    us = live_session(scene)
 
     us.send(KeepAlive())
 

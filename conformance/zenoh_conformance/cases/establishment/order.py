@@ -9,7 +9,7 @@ from zenoh_conformance.cases.establishing import issued, no_step_forward, refuse
 from zenoh_conformance.messages import Frame, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.kinds import InitAck
-from zenoh_conformance.talking import Dialogue, Scene, Sendable
+from zenoh_conformance.talking import Dialogue, Scene, Sendable, live_session
 
 from .sane import a_sane_handshake_is_accepted
 
@@ -108,6 +108,7 @@ def data_before_open_goes_nowhere(scene: Scene) -> None:
     "session-establishment/teardown-by-close",
     control=a_sane_handshake_is_accepted,
     parameters=grid(session=(True, False)),
+    is_of_both=True,
 )
 def close_ends_a_live_session(scene: Scene, *, session: bool) -> None:
     """
@@ -117,7 +118,7 @@ def close_ends_a_live_session(scene: Scene, *, session: bool) -> None:
         us      Close (S=1 or S=0)
         target  the link ends
     """
-    us = scene.session()
+    us = live_session(scene)
 
     us.send(sane.close(session=session))
 

@@ -11,7 +11,7 @@ from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_quer
 from zenoh_conformance.messages import Fragment, KeepAlive, Push, Put, Query, Request, sane
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.names import plain
-from zenoh_conformance.talking import Dialogue, Party, Scene
+from zenoh_conformance.talking import Dialogue, Party, Scene, live_session
 from zenoh_conformance.wire import Enc, exts
 
 from .fragments import expect_value, fits, in_pieces, pieces_are_put_together, push
@@ -28,6 +28,7 @@ ODD: dict[str, dict[str, Any]] = {
     "primitives/unknown-optional-no-error",
     control=a_session_does_work,
     parameters=grid(of=("keep-alive", "frame"), enc=tuple(ODD)),
+    is_of_both=True,
 )
 def an_unknown_extension_ends_no_session(scene: Scene, *, of: str, enc: str) -> None:
     """
@@ -36,7 +37,7 @@ def an_unknown_extension_ends_no_session(scene: Scene, *, of: str, enc: str) -> 
         us      KEEP_ALIVE (an unknown extension), or FRAME (the same: PUSH)
         target  goes on
     """
-    us = scene.session()
+    us = live_session(scene)
     us.expect_live(step="not reached: the session works")
 
     us.send(with_unknown(KeepAlive() if of == "keep-alive" else us.frame(to_nobody(us)), **ODD[enc]))
@@ -104,9 +105,7 @@ def what_has_an_unknown_mandatory_extension_is_rejected(scene: Scene, *, of: str
 
 
 @case(
-    "primitives/unknown-optional-skipped",
-    control=a_session_does_work,
-    parameters=grid(enc=tuple(ODD)),
+    "primitives/unknown-optional-skipped", control=a_session_does_work, parameters=grid(enc=tuple(ODD)), is_of_both=True
 )
 def a_close_with_an_unknown_extension_counts(scene: Scene, *, enc: str) -> None:
     """
@@ -115,7 +114,7 @@ def a_close_with_an_unknown_extension_counts(scene: Scene, *, enc: str) -> None:
         us      Close (an unknown extension)
         target  the link's end
     """
-    us = scene.session()
+    us = live_session(scene)
     us.expect_live(step="not reached: the session works")
 
     us.send(with_unknown(sane.close(), **ODD[enc]))
@@ -123,7 +122,7 @@ def a_close_with_an_unknown_extension_counts(scene: Scene, *, enc: str) -> None:
     us.expect_end(step="after Close")
 
 
-@case("close/close-ends-the-link", control=a_session_does_work, parameters=({}, {"before": "frame"}))
+@case("close/close-ends-the-link", control=a_session_does_work, parameters=({}, {"before": "frame"}), is_of_both=True)
 def a_close_behind_another_message_counts(scene: Scene, *, before: str = "keep-alive") -> None:
     """
     A batch holds a message and, behind it, CLOSE (erratum several-messages-per-batch): the session ends.
@@ -131,7 +130,7 @@ def a_close_behind_another_message_counts(scene: Scene, *, before: str = "keep-a
         us      KEEP_ALIVE or FRAME (PUSH), and Close, in one batch
         target  the link's end
     """
-    us = scene.session()
+    us = live_session(scene)
     us.expect_live(step="not reached: the session works")
 
     us.send(us.frame(to_nobody(us)) if before == "frame" else KeepAlive(), sane.close())

@@ -12,7 +12,7 @@ from zenoh_conformance.reading.pieces import SN_MASK
 from zenoh_conformance.talking import Party, Scene, parties, parties_of
 from zenoh_conformance.wire import NO_EXTS
 
-from .fragments import URGENT, expect_value, push
+from .fragments import URGENT, expect_value, in_pieces, push
 
 ROUND = 140
 """Publications that take a sender past the last number of 8 bits."""
@@ -54,12 +54,14 @@ def who_has_no_lanes_hears_none(scene: Scene) -> None:
     "batching/sn-within-resolution",
     needs=(*ROUTES, "qos"),
     control=a_publication_reaches_a_subscriber,
-    parameters=({"priority": URGENT, "reliable": True}, {"priority": URGENT, "reliable": False}, {"priority": 5, "reliable": False}),
+    parameters=({"priority": URGENT, "reliable": True}, {"priority": URGENT, "reliable": False}, {"priority": 5, "reliable": False},
+                {"priority": 5, "reliable": True, "pieces": 3}),
     is_heard=True,
 )  # fmt: skip
-def numbers_of_every_lane_wrap(scene: Scene, *, priority: int, reliable: bool) -> None:
+def numbers_of_every_lane_wrap(scene: Scene, *, priority: int, reliable: bool, pieces: int = 1) -> None:
     """
     Numbers of 8 bits are settled, and more is published in one lane than they count: all of it comes, and nothing is numbered higher.
+    So it does in FRAGMENTs, where a chain goes on past the last number.
 
         publisher, subscriber  InitSyn (FSN 8 bit) .. OpenAck
         publisher              FRAME (priority 2, or best effort: PUSH), 140 times
@@ -71,7 +73,7 @@ def numbers_of_every_lane_wrap(scene: Scene, *, priority: int, reliable: bool) -
     publisher.us.require(lanes, expected="lanes", got="none", step="not reached: lanes")
     subscriber.declares_subscriber("k")
 
-    says_and_hears(publisher, subscriber, ROUND, priority=priority, reliable=reliable)
+    says_and_hears(publisher, subscriber, ROUND, priority=priority, reliable=reliable, pieces=pieces)
 
     numbers = [seen.message.sn for seen in subscriber.us.heard if seen.kind in ("frame", "fragment")]
     within = max(numbers) <= SN_MASK[0]
@@ -133,10 +135,17 @@ def begun_with(scene: Scene, beside: Party, first: int) -> Party:
     return Party(us, "publisher", beside.root)
 
 
-def says_and_hears(publisher: Party, subscriber: Party, many: int, *, priority: int, reliable: bool) -> None:
-    """So many values, one after the other, of which each comes. What does not come is judged as a publication that does not."""
+def says_and_hears(
+    publisher: Party, subscriber: Party, many: int, *, priority: int, reliable: bool, pieces: int = 1
+) -> None:
+    """So many values, each whole or in pieces, of which each comes; what does not is judged as a publication that does not."""
     for number in range(many):
         value = number.to_bytes(2, "big")
-        publisher.says(push(publisher, "k", value, priority), reliable=reliable, priority=priority)
+        said = push(publisher, "k", value, priority)
+        if pieces > 1:
+            for piece in in_pieces(publisher, said, pieces, reliable=reliable, priority=priority):
+                publisher.us.send(piece)
+        else:
+            publisher.says(said, reliable=reliable, priority=priority)
         with subscriber.us.about("push/push-reaches-intersecting"):
             expect_value(subscriber, "k", value, step=f"publication {number + 1}")

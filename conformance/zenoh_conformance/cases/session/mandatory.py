@@ -91,6 +91,7 @@ def with_mandatory(message: Any, depth: int) -> Any:
     needs=ROUTES,
     control=a_query_reaches_a_queryable,
     parameters=grid(of=tuple(sorted(EXAMPLES))),
+    is_heard=lambda of: of.startswith("push"),
     breaks=("law/what-is-said-decodes",),
 )
 def what_is_mandatory_and_unknown_has_no_effect(scene: Scene, *, of: str) -> None:
