@@ -6,7 +6,7 @@ import pytest
 from faulty_nodes import BY_RULE, SEVERAL, uncaught
 from on_the_reference import OnReference
 
-from zenoh_conformance.cases.case import TOLD, Case, Parameters, all_cases
+from zenoh_conformance.cases.case import CONNECTS, TOLD, Case, Parameters, all_cases
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.reading.connection import Nature
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
@@ -14,6 +14,9 @@ from zenoh_harness.faulty.table import provoke, reds, row, runs_in_memory
 from zenoh_harness.reference import Reference
 
 pytestmark = pytest.mark.spread
+
+DERIVED = (TOLD, CONNECTS)
+"""How the ids of the cases end that are forms of others."""
 
 
 def test_nothing_is_red_on_the_reference(on_the_reference: OnReference) -> None:
@@ -91,15 +94,16 @@ def test_a_faulty_node_is_caught_and_every_other_red_explained(name: str) -> Non
 def test_every_case_and_every_law_has_a_faulty_node() -> None:
     caught = {check for faulty_node in all_faulty_nodes().values() for check in faulty_node.caught_by}
 
-    own = {case: found for case, found in all_cases().items() if not case.endswith(TOLD)}
+    own = {case: found for case, found in all_cases().items() if not case.endswith(DERIVED)}
     assert [case for case, found in own.items() if runs_in_memory(found) and case not in caught] == []
     # Beyond unicast no node of ours speaks: changed recordings violate those laws (test_datagram_audit.py).
     assert [name for name, law in all_laws().items() if Nature.UNICAST in law.natures and name not in caught] == []
 
 
-@pytest.mark.parametrize("case", [case for case in all_cases() if case.endswith(TOLD)])
-def test_what_an_application_hears_is_red_on_a_faulty_node_of_its_case(case: str) -> None:
-    nodes = [one.node for one in all_faulty_nodes().values() if case.removesuffix(TOLD) in one.caught_by]
+@pytest.mark.parametrize("case", [case for case in all_cases() if case.endswith(DERIVED)])
+def test_a_form_of_a_case_is_red_on_a_faulty_node_of_it(case: str) -> None:
+    own = case.removesuffix(TOLD).removesuffix(CONNECTS)
+    nodes = [one.node for one in all_faulty_nodes().values() if own in one.caught_by]
 
     assert any(case in reds(node, [all_cases()[case]], whole={case}) for node in nodes)
 

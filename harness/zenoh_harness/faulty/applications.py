@@ -8,6 +8,7 @@ from itertools import count
 
 from zenoh_conformance.messages import Put, ResponderId
 from zenoh_conformance.primitives import WhatAmI, ZenohID
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import after
 from zenoh_harness.reference.application import Application, sample
@@ -24,6 +25,31 @@ of_application(
     on_end=lambda: None,
     caught_by=(f"{APPLICATION}/a-get-ends-at-its-final", f"{APPLICATION}/a-get-ends-at-its-timeout"),
     also={f"{APPLICATION}/*": "its application waits forever"},
+)
+of_application(
+    "ends-the-oldest-get",
+    "Takes each final for that of its oldest query.",
+    on_end=lambda node, base, number: base(number=min(node.gets, default=number)),
+    caught_by="application-declared/each-of-two-gets-ends-at-its-own-final",
+)
+fault(
+    "answers-no-id-twice",
+    "As initiator, ignores a query with the id of one that it has answered before in the session.",
+    state={"answered": set},
+    on_request=lambda node, base, link, request: (
+        None
+        if link.side is Side.INITIATOR and (link.session, request.id) in node.answered
+        else (node.answered.add((link.session, request.id)), base())
+    ),
+    caught_by="application-declared/a-queryable-ends-queries-of-any-id",
+)
+fault(
+    "ends-no-empty-snapshot",
+    "As initiator, ends no snapshot in which nothing is.",
+    end_snapshot=lambda node, base, link, interest: (
+        base() if link.side is not Side.INITIATOR or any(True for _ in node.snapshot(link, interest)) else None
+    ),
+    caught_by="application-declared/what-an-application-declares-is-told",
 )
 of_application(
     "thins-nothing-out",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.cases.case import TOLD
+from zenoh_conformance.cases.case import CONNECTS, TOLD
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.reference import GENERIC, Base, Habits, Link, refuse
 
@@ -113,7 +113,9 @@ row(
 @variant(
     "on_live",
     permitted="session-establishment: no page says how long a session lasts before CLOSE",
-    unjudged=dict.fromkeys(("application*", f"*{TOLD}", "settled-terms/its-stated-lease-is-kept", "law/*"), LEFT),
+    unjudged=dict.fromkeys(
+        ("application*", f"*{TOLD}", f"*{CONNECTS}", "settled-terms/its-stated-lease-is-kept", "law/*"), LEFT
+    ),
     state={"opened": int},
 )
 def leaves_every_other_session(node: Any, base: Base[None], link: Link) -> None:
