@@ -235,8 +235,10 @@ def wrong_in_carriers(
         found = [(one, answer) for one, answer in play(row, some) if not answer.cause.startswith(NOT_PLAYED)]
         wrong = [(one, answer) for one, answer in found if answer.verdict.is_wrong]
         carried[describe(CARRIERS, row)] = len(found) - len(wrong)
+        least = dict[str, Row]()  # by cause
         for one, answer in (
             wrong if len(wrong) < len(found) else ()
         ):  # all: that is for the checks of sessions and batches
-            least = fewest(CARRIERS, row, partial(is_wrong_in, one=one))
-            yield one.vector.id, replace(answer, cause=f"{answer.cause} ({describe(CARRIERS, least)})")
+            if answer.cause not in least:
+                least[answer.cause] = fewest(CARRIERS, row, partial(is_wrong_in, one=one))
+            yield one.vector.id, replace(answer, cause=f"{answer.cause} ({describe(CARRIERS, least[answer.cause])})")

@@ -49,7 +49,6 @@ from zenoh_harness.run.vectors.effects import (
     answer_for_end,
     answer_for_fault,
     answer_for_reading,
-    comes_late,
     difference,
     end_of,
     groups,
@@ -63,6 +62,7 @@ from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, NoSessionErro
 from zenoh_harness.run.vectors.handshakes import SMALL, answer_to_close, holds_two_sessions
 from zenoh_harness.run.vectors.in_groups import play_in_groups
 from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
+from zenoh_harness.run.vectors.looks import Looks
 from zenoh_harness.run.vectors.passed_on import (
     QUERIED,
     ROUTED,
@@ -109,19 +109,16 @@ class Player:
         self._shown: set[str] = set()
         """Kinds of messages that had their effect on another session."""
         self._rows, self._few, self._carrier = rows, few, Carrier()
-        self._works, self._record = dict[Row, bool](), Conversation()
+        self._works, self._looks = dict[Row, bool](), Looks()
         self.fences = 0
         """How many fences were asked."""
-        self.lost: list[tuple[str, Conversation]] = []
-        """What did not come of a fence that came when the same was said again, each with its session."""
-        self._awaited = ""
-        """What the last fence awaited, where nothing came and the session went on."""
-        self._brief = False
-        """Whether nobody waits long for a fence or an effect, since its absence costs no more than another look."""
-        self._settles = False
-        """Whether a session has answered, or lost, a fence before a vector is said: some nodes lose what comes right behind OPEN."""
         self.carried: dict[str, int] = {}
         """Carriers, in words, to how many vectors were read there."""
+
+    @property
+    def lost(self) -> Sequence[tuple[str, Conversation]]:
+        """What did not come of a fence that came when the same was said again, each with its session."""
+        return self._looks.lost
 
     def play(self, vectors: Sequence[Vector], controls: Iterable[Vector] = ()) -> list[tuple[Vector, VectorAnswer]]:
         """Return each vector with its answer; of `controls` as many are played as refusals need."""
@@ -137,7 +134,7 @@ class Player:
             answers.update(self._in_carriers([one for one in stands.values() if not isinstance(one, str)], answers))
             in_no_session = [one for one in vectors if isinstance(stands[one.id], str)]
             for vector, answer in play_in_groups(self._scene, self._profile, in_no_session):
-                answers[vector.id] = self._with_record(answer)
+                answers[vector.id] = self._looks.with_record(answer)
                 self._advance(vector)
         for ident, why in stands.items():
             answers.setdefault(
@@ -168,7 +165,7 @@ class Player:
         self._control({one.kind for one in refused}, controls)
         for one in refused:
             with self._unless_no_session(one) as nothing:
-                yield one, self._with_record(self._refusal(one))
+                yield one, self._looks.with_record(self._refusal(one))
             yield from nothing
 
     def _in_carriers(
@@ -184,21 +181,25 @@ class Player:
         return wrong_in_carriers(self._rows if some else (), some, self._has, self._played_in, self.carried)
 
     def _has(self, row: Row) -> bool:
-        """Whether the node settles a session for these carriers, and reads what of ours they carry."""
+        """Whether the node settles a session for these carriers, and reads what of ours they carry; not when the time is over."""
         if row not in self._works:
             carrier = Carrier(row)
-            with self._scene() as scene:
+            with suppress(Overtime), self._scene() as scene:
                 self._works[row] = has_carrier(
                     carrier, lambda: open_session(scene.dialogue("writer"), self._profile, **carrier.offers)
                 )
-        return self._works[row]
+        return self._works.get(row, False)
 
     def _played_in(self, row: Row, stands: Sequence[VectorInSession]) -> list[tuple[VectorInSession, VectorAnswer]]:
-        self._carrier = Carrier(row)
+        """Return the answers in a carrier; those that were there when the time was over."""
+        self._carrier, answers = Carrier(row), list[tuple[VectorInSession, VectorAnswer]]()
         try:
-            return list(self._all(stands, ()))
+            with suppress(Overtime):
+                for pair in self._all(stands, ()):
+                    answers.append(pair)
         finally:
             self._carrier = Carrier()
+        return answers
 
     def _is_exchanged(self, one: VectorInSession) -> bool:
         return one.family is Family.EXCHANGE and (self._exchangeable is None or one.vector.id in self._exchangeable)
@@ -232,14 +233,12 @@ class Player:
 
         `brief`: something is missing in a larger group; for a part of it nobody waits as long as for one vector.
         """
-        self._brief = brief and len(group) > 1
-        answers = self._together(group)
-        self._brief = False
-        if len(group) > 1 and self._awaited and not brief:
-            answers = self._again(lambda: self._together(group))
+        answers = self._looks.at_first(lambda: self._together(group), brief=brief and len(group) > 1)
+        if len(group) > 1 and self._looks.awaited and not brief:
+            answers = self._looks.again(lambda: self._together(group))
         if len(group) == 1:
             if answers[0].verdict.is_wrong:
-                answers = [self._with_record(second_answer(answers[0], self._again(lambda: self._together(group))[0]))]
+                answers = [self._looks.confirm(answers[0], lambda: self._together(group))]
             self._note(group[0], answers[0])
             yield group[0], answers[0]
             return
@@ -260,8 +259,6 @@ class Player:
             [message for message in one.messages if isinstance(message, Push) and is_heard(message)] for one in group
         ]
         with self._sessions(group, hears=any(shown)) as sessions:
-            if self._brief:
-                sessions.hasten(BRIEF)
             if (
                 any(priority is not None for _, priority in group[0].lanes)
                 and not Party(sessions.writer, "writer", "").has_lanes
@@ -280,24 +277,22 @@ class Player:
         waiting = sorted(stands, key=lambda one: len(one.vector.data))
         while waiting:
             group = waiting[:TOGETHER]
-            with self._sessions(group, hears=True) as sessions:
-                answers = self._answers(sessions, group)
+            answers = self._looks.at_first(partial(self._answers, group))
             done, waiting = waiting[: len(answers)], waiting[len(answers) :]
             if answers[-1].verdict.is_wrong:
-                with self._sessions(done[-1:], hears=True) as sessions:
-                    again = self._again(lambda: [self._ask(sessions, done[-1])])  # noqa: B023  it is called at once
-                    answers[-1] = self._with_record(second_answer(answers[-1], again[0]))
+                answers[-1] = self._looks.confirm(answers[-1], partial(self._answers, done[-1:]))
             for one, answer in zip(done, answers, strict=True):
                 self._note(one, answer)
                 yield one, answer
 
-    def _answers(self, sessions: Sessions, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
+    def _answers(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
         """Return the answers up to the first one that is wrong or shows nothing, after which the session is another one."""
         answers: list[VectorAnswer] = []
-        for one in group:
-            answers.append(self._ask(sessions, one))
-            if answers[-1].verdict is not Verdict.PASS or not is_final(sessions.writer, one.messages[0].id):
-                break
+        with self._sessions(group, hears=True) as sessions:
+            for one in group:
+                answers.append(self._ask(sessions, one))
+                if answers[-1].verdict is not Verdict.PASS or not is_final(sessions.writer, one.messages[0].id):
+                    break
         return answers
 
     def _ask(self, sessions: Sessions, one: VectorInSession) -> VectorAnswer:
@@ -338,10 +333,10 @@ class Player:
     def _of_exchanges(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[str, VectorAnswer]]:
         for group in groups(stands):
             while group:
-                done = self._play_exchanges(group)
+                done = self._looks.at_first(partial(self._play_exchanges, group))
                 if done[-1].verdict.is_wrong:
-                    again = self._again(partial(self._play_exchanges, group[len(done) - 1 : len(done)]))
-                    done[-1] = self._with_record(second_answer(done[-1], again[0]))
+                    last = partial(self._play_exchanges, group[len(done) - 1 : len(done)])
+                    done[-1] = self._looks.confirm(done[-1], last)
                 yield from ((one.vector.id, answer) for one, answer in zip(group, done, strict=False))
                 group = group[len(done) :]
 
@@ -393,7 +388,11 @@ class Player:
     def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
         """A step of a handshake, or the end of a session; one that is wrong is played twice."""
         answer = self._play_on_link(one)
-        return self._with_record(second_answer(answer, self._play_on_link(one))) if answer.verdict.is_wrong else answer
+        return (
+            self._looks.with_record(second_answer(answer, self._play_on_link(one)))
+            if answer.verdict.is_wrong
+            else answer
+        )
 
     def _play_on_link(self, one: VectorInSession) -> VectorAnswer:
         if one.family is Family.CLOSE:
@@ -403,17 +402,6 @@ class Player:
             answer = ANSWERS_IN_HANDSHAKE[self._side](scene.dialogue("writer"), one)
         verdict = answer.verdict.is_wrong and self._revive(SILENCE in answer.cause)
         return answer_for_death(answer.cause, verdict) if verdict else answer
-
-    def _again(self, play: Callable[[], list[VectorAnswer]]) -> list[VectorAnswer]:
-        """The answers when the same is played again; a fence that comes only now was lost before."""
-        awaited, record, self._settles = self._awaited, self._record, True
-        try:
-            answers = play()
-        finally:
-            self._settles = False
-        if awaited and not self._awaited and not any(answer.verdict.is_wrong for answer in answers):
-            self.lost.append((awaited, record))
-        return answers
 
     # -- what is refused
 
@@ -436,11 +424,8 @@ class Player:
     def _scene(self) -> Iterator[Scene]:
         """Yield the next scene; its record is the evidence of what is wrong in it."""
         with self._scenes(next(self._numbers)) as scene:
-            self._record = scene.conversation
+            self._looks.record = scene.conversation
             yield scene
-
-    def _with_record(self, answer: VectorAnswer) -> VectorAnswer:
-        return replace(answer, record=self._record) if answer.verdict.is_wrong else answer
 
     @contextmanager
     def _sessions(self, group: Sequence[VectorInSession], *, hears: bool) -> Iterator[Sessions]:
@@ -458,7 +443,7 @@ class Player:
         try:
             reader = scene.session("reader", batch_size=SMALL) if hears and self.routes else None
             writer = scene.dialogue("writer")
-            settles = self._settles and group[0].sn != 0
+            settles = self._looks.settles and group[0].sn != 0
             writer.initial_sn = max(0, (group[0].sn or 0) - settles)
             carrier = Carrier((group[0].mode, PACKING.default)) if group[0].mode else self._carrier
             open_session(writer, self._profile, **carrier.offers)
@@ -473,12 +458,15 @@ class Player:
             if may_revive and self._revive(True) is not None:
                 return self._open_sessions(scenes, group, hears=hears, may_revive=False)
             raise CannotGoOn("the node opens no session", step="vectors play", seen=str(deviation)) from deviation
-        return Sessions(writer, reader)
+        sessions = Sessions(writer, reader)
+        if self._looks.brief:
+            sessions.hasten(BRIEF)
+        return sessions
 
     def _say(self, writer: Dialogue, group: Sequence[VectorInSession], data: bytes = b"") -> str:
         """Say each vector, one of them perhaps as `data`, and a fence; return how the session ended, empty where it goes on."""
         network = [data or one.vector.data for one in group if one.vector.layer == "network"]
-        self.fences, self._awaited = self.fences + 1, ""
+        self.fences, self._looks.awaited = self.fences + 1, ""
         with self._carrier.said(writer, network):
             for one in (one for one in group if one.vector.layer != "network"):
                 for batch in one.batches or (one.vector.data,):
@@ -488,9 +476,9 @@ class Player:
             try:
                 writer.fence()
             except Deviation as missed:
-                if all(one.vector.refuses is None for one in group) and not writer.is_over:
-                    late = not self._brief and comes_late(writer, missed.finding.expected)
-                    self._awaited = "" if late else missed.finding.expected
+                is_told = all(one.vector.refuses is None for one in group) and not writer.is_over
+                if is_told:
+                    self._looks.note_missing(writer, missed.finding.expected)
                 return end_of(writer)
         return ""
 
