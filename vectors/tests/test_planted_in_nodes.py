@@ -106,6 +106,10 @@ IN_RUNS = (
     "primitives/vle-ninth-byte: a tenth byte follows",
     "primitives/z64-width: nine bytes are too many",
     "primitives/vle-seven-bits: high group first",
+    "primitives/string: parameters are Latin-1",
+    "primitives/strings-are-utf8: what is no UTF-8 is escaped",
+    "interests/final-carries-only-id: a final INTEREST has options",
+    "bodies: M of FRAGMENT the other way round",
 )
 """Faults that the vectors of a quick run show at a receiver, which forwards nothing and has no agent."""
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import shlex
 import sys
+from itertools import chain
 from pathlib import Path
 
-from mutation import in_nodes
+from mutation import by_hand, facts, in_nodes
 from mutation.engine import Mutant, compiled
+from zenoh_conformance.cases.controls import BASIC
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.commands.peer import node_of
 from zenoh_harness.links.locators import Locator
@@ -27,8 +29,8 @@ NONE = "-"
 
 def serve(name: str, kind: str, locator: str, zid: str, profile: str) -> None:
     """Serve a node with the fault until the process is ended."""
-    faults = {fault.name: fault for fault in in_nodes.every_fault()}
-    fault = Mutant("none", ()) if name == NONE else faults[bytes.fromhex(name).decode()]
+    every = chain(by_hand.mutants(), facts.mutants())
+    fault = Mutant("none", ()) if name == NONE else next(one for one in every if one.name.encode().hex() == name)
     is_initiator = in_nodes.KINDS[kind] is Side.INITIATOR
     server = Server(
         node_of(in_nodes.with_fault(in_nodes.BASES[kind], compiled(fault)), profile, zid, initiator=is_initiator)
@@ -50,15 +52,16 @@ def target_of(name: str, kind: str) -> str:
     return f"exec:{command} {{locator}} {{zid}} {{profile}}?role={role}&as={in_nodes.KINDS[kind].value}&profile=default"
 
 
-def reds_on_socket(name: str, kind: str, out: Path, *only: str) -> set[str]:
-    """The requirements that are red in a quick run of a node with the fault; empty where the run could not begin.
+def reds_on_socket(name: str, kind: str, out: Path, *only: str, depth: str = "full") -> set[str]:
+    """The requirements that are red in a run of a node with the fault, and those of the checks that are.
 
-    `only`: the checks or requirements that are judged; all where empty.
+    `only`: the checks or requirements that are judged; where empty the vectors, and whether a session works at all.
     """
-    options = Options(out=out, depth="quick", selection=Selection(only))
+    options = Options(out=out, depth=depth, selection=Selection(only or ("vectors/*", *BASIC[in_nodes.KINDS[kind]])))
     reach = parse(target_of(name, kind))
     ran = run_target(reach, options, parts_of(reach, options))
-    return {one.key.requirement for one in ran.judgements if one.verdict.is_wrong}
+    red = [one.key for one in ran.judgements if one.verdict.is_wrong]
+    return {one.requirement for one in red} | {one.check.removeprefix("vectors/") for one in red}
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ Says = Callable[[], None]
 
 
 class NoSessionError(Exception):
-    """The node opens no session that begins at this sequence number."""
+    """The node opens no session that begins at this sequence number, or reads nothing by which we prepare for a vector."""
 
 
 class SessionEndedError(Exception):

@@ -17,6 +17,7 @@ from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
 from zenoh_conformance.reading.kinds import InitAck, reason_name
 from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.wire import Unknown, vle
+from zenoh_harness.errors import CannotConnect
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import (
     NOT_REFUSED,
@@ -135,11 +136,16 @@ def works(us: Dialogue, one: VectorInSession, *, may_end: bool) -> VectorAnswer:
     return answer_for_reading(one.vector)
 
 
-def holds_two_sessions(scenes: Callable[[], AbstractContextManager[Scene]]) -> bool:
-    """Whether a second session of ours can look at what the first one does: a node may serve one link at a time."""
-    with scenes() as scene, suppress(Deviation):
-        for name in ("reader", "writer"):
-            scene.session(name).fence()
+def holds_sessions(scenes: Callable[[], AbstractContextManager[Scene]], *names: str, ids: int = 1) -> bool:
+    """Whether a node serves sessions of ours side by side: one may serve one link at a time, which no second session looks at.
+
+    `ids`: where the ids that we use begin.
+    """
+    with scenes() as scene, suppress(Deviation, CannotConnect):
+        for name in names:
+            us = scene.session(name)
+            us.count_ids_from(ids)
+            us.fence()
         return True
     return False
 

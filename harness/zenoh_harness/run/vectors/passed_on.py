@@ -9,7 +9,7 @@ from typing import Any, Final
 from zenoh_conformance.messages import Declare, DKeyExpr, DQueryable, Push, QueryableInfo, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.names import Names, plain
-from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.talking import Dialogue, Fence
 from zenoh_conformance.wire import Exts
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import (
@@ -21,6 +21,7 @@ from zenoh_harness.run.vectors.effects import (
     sets_reserved_bits,
 )
 from zenoh_harness.run.vectors.standing import MOST_SN, Family, VectorInSession, scope_key, whole
+from zenoh_harness.run.vectors.whole_fragments import QUERY
 
 ROUTED: Final = frozenset({"DSubscriber", "USubscriber", "DKeyExpr", "UKeyExpr"})
 """What a node does that forwards publications."""
@@ -30,6 +31,12 @@ QUERIED: Final = frozenset({"DQueryable", "Response", "ResponseFinal"})
 
 OUR_IDS: Final = 160
 """Where our own ids begin: no vector uses those after it, and a request id of eight bits has room for them."""
+
+SHORT_IDS: Final = 64
+"""Where they begin for a node that does not read those, which take two bytes."""
+
+BEGINNINGS_OF_IDS: Final = (OUR_IDS, OUR_IDS, SHORT_IDS)
+"""What is tried, the first one twice: an answer may be lost."""
 
 COMPLETE: Final = Exts((QueryableInfo(value=1),))
 
@@ -78,9 +85,9 @@ class Sessions:
         return came
 
 
-def declare_for(group: Sequence[VectorInSession], writer: Dialogue, reader: Dialogue | None) -> None:
+def declare_for(group: Sequence[VectorInSession], writer: Dialogue, reader: Dialogue | None, ids: int) -> None:
     """Declare what the vectors of a group need: the keys of their numbers, and who hears what is passed on of them."""
-    writer.count_ids_from(OUR_IDS)
+    writer.count_ids_from(ids)
     for scope in sorted({scope for one in group for scope in one.scopes}):
         writer.declare(DKeyExpr(expr_id=scope, key=WireExpr(suffix=scope_key(scope))))
     if reader is None:
@@ -111,8 +118,8 @@ def too_large(us: Dialogue, one: VectorInSession) -> str:
         return "it is larger than a batch"
     first = one.sn or 0
     last = first + max(map(one.lanes.count, one.lanes), default=1) - 1
-    if max(first, last & MOST_SN) > us.sn_mask:
-        return "its sequence numbers are beyond the resolution"
+    if max(first, last & MOST_SN) > us.sn_mask or last > MOST_SN != us.sn_mask:
+        return "its sequence numbers are beyond the resolution, or wrap elsewhere"
     beyond = any(name.startswith("Re") and number > us.request_mask for name, number in one.claims)
     return "its request id is beyond the resolution" if beyond else ""
 
@@ -131,6 +138,18 @@ def observe(
 
     sessions.reader.wait_until(all_came)
     return [pair_passed_on(one, messages, came) for one, messages in zip(group, shown, strict=True)]
+
+
+def answer_itself(us: Dialogue, one: VectorInSession) -> VectorAnswer:
+    """The answer for a vector that a node reads to which no second session listens: it answers the query in a FRAGMENT itself.
+
+    A node to which queries are no fence may answer none.
+    """
+    if one.messages != (QUERY,) or us.fencing.how is not Fence.QUERY:
+        return SURVIVOR
+    if us.wait_until(lambda: is_final(us, QUERY.id)):
+        return answer_for_reading(one.vector)
+    return answer_for_fault(one.vector, "the query in its fragments is not answered")
 
 
 def is_final(us: Dialogue, request: int) -> bool:

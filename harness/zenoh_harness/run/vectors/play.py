@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from typing import Final
 
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.variation import Row
@@ -38,7 +39,6 @@ from zenoh_harness.run.attempt.scenes import Overtime
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.carriers import PACKING, Carrier, few_of_each, has_carrier, wrong_in_carriers
 from zenoh_harness.run.vectors.effects import (
-    BRIEF,
     NOT_REFUSED,
     QUIET_EXTENSIONS,
     SILENCE,
@@ -59,15 +59,18 @@ from zenoh_harness.run.vectors.effects import (
     sets_reserved_bits,
 )
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, NoSessionError, SessionEndedError, exchange_of
-from zenoh_harness.run.vectors.handshakes import SMALL, answer_to_close, holds_two_sessions
+from zenoh_harness.run.vectors.handshakes import answer_to_close, holds_sessions
 from zenoh_harness.run.vectors.in_groups import play_in_groups
 from zenoh_harness.run.vectors.initiator_handshakes import ANSWERS_IN_HANDSHAKE
 from zenoh_harness.run.vectors.looks import Looks
+from zenoh_harness.run.vectors.opening import open_for
 from zenoh_harness.run.vectors.passed_on import (
+    BEGINNINGS_OF_IDS,
+    OUR_IDS,
     QUERIED,
     ROUTED,
     Sessions,
-    declare_for,
+    answer_itself,
     is_final,
     observe,
     too_large,
@@ -75,6 +78,8 @@ from zenoh_harness.run.vectors.passed_on import (
 from zenoh_harness.run.vectors.refusals import effect_behind, watch_for_effect, watch_of
 from zenoh_harness.run.vectors.standing import Family, VectorInSession, scope_key, standing, whole
 from zenoh_vectors.loader import Vector
+
+NO_SESSION: Final = not_played("no session of the node begins as it needs")
 
 
 class Player:
@@ -110,6 +115,8 @@ class Player:
         """Kinds of messages that had their effect on another session."""
         self._rows, self._few, self._carrier = rows, few, Carrier()
         self._works, self._looks = dict[Row, bool](), Looks()
+        self._ids = OUR_IDS
+        """Where the ids of our own begin."""
         self.fences = 0
         """How many fences were asked."""
         self.carried: dict[str, int] = {}
@@ -123,8 +130,9 @@ class Player:
     def play(self, vectors: Sequence[Vector], controls: Iterable[Vector] = ()) -> list[tuple[Vector, VectorAnswer]]:
         """Return each vector with its answer; of `controls` as many are played as refusals need."""
         answers: dict[str, VectorAnswer] = {}
-        self.routes = self.routes and holds_two_sessions(self._scene)
-        stands = {vector.id: standing(vector, self._side) for vector in vectors}
+        self.routes = self.routes and holds_sessions(self._scene, "reader", "writer")
+        self._ids = next((ids for ids in BEGINNINGS_OF_IDS if holds_sessions(self._scene, "plain", ids=ids)), OUR_IDS)
+        stands = {vector.id: standing(vector, self._side, routes=self.routes) for vector in vectors}
         with suppress(Overtime):
             for one, answer in self._all(
                 [one for one in stands.values() if isinstance(one, VectorInSession)], controls
@@ -152,9 +160,7 @@ class Player:
         apart = {one.vector.id for one in (*asked, *refused, *exchanged, *linked)}
         rest = [one for one in stands if one.vector.id not in apart]
         for alone in (one for one in rest if one.family is Family.ALONE):
-            with self._unless_no_session(alone) as nothing:
-                yield from self._group([alone])
-            yield from nothing
+            yield from self._group([alone])
         for heard in (True, False):
             together = [one for one in rest if one.family is not Family.ALONE and (one.family is Family.PUSH) == heard]
             for group in groups(together):
@@ -164,9 +170,7 @@ class Player:
         yield from ((one, self._on_its_link(one)) for one in linked)
         self._control({one.kind for one in refused}, controls)
         for one in refused:
-            with self._unless_no_session(one) as nothing:
-                yield one, self._looks.with_record(self._refusal(one))
-            yield from nothing
+            yield one, self._looks.with_record(self._alone(self._refusal, one))
 
     def _in_carriers(
         self, stands: Sequence[VectorInSession], answers: Mapping[str, VectorAnswer]
@@ -204,15 +208,6 @@ class Player:
     def _is_exchanged(self, one: VectorInSession) -> bool:
         return one.family is Family.EXCHANGE and (self._exchangeable is None or one.vector.id in self._exchangeable)
 
-    @contextmanager
-    def _unless_no_session(self, one: VectorInSession) -> Iterator[list[tuple[VectorInSession, VectorAnswer]]]:
-        """Yield a list that has the answer for a vector with whose number, or in whose mode, no session of the node begins."""
-        answers = list[tuple[VectorInSession, VectorAnswer]]()
-        try:
-            yield answers
-        except NoSessionError:
-            answers.append((one, not_played("no session of the node begins as it needs")))
-
     def _control(self, kinds: set[str], controls: Iterable[Vector]) -> None:
         """Look whether the node reads a well-formed message of each kind that it must refuse otherwise."""
         for vector in controls if kinds - self._read - self._ended else ():
@@ -233,13 +228,14 @@ class Player:
 
         `brief`: something is missing in a larger group; for a part of it nobody waits as long as for one vector.
         """
-        answers = self._looks.at_first(lambda: self._together(group), brief=brief and len(group) > 1)
+        answers = self._looks.at_first(lambda: self._all_of(group), brief=brief and len(group) > 1)
         if len(group) > 1 and self._looks.awaited and not brief:
-            answers = self._looks.again(lambda: self._together(group))
+            answers = self._looks.again(lambda: self._all_of(group))
         if len(group) == 1:
             if answers[0].verdict.is_wrong:
-                answers = [self._looks.confirm(answers[0], lambda: self._together(group))]
-            self._note(group[0], answers[0])
+                answers = [self._looks.confirm(answers[0], lambda: self._all_of(group))]
+            if answers[0] is not NO_SESSION:
+                self._note(group[0], answers[0])
             yield group[0], answers[0]
             return
         doubtful = []
@@ -252,6 +248,13 @@ class Player:
         half = (len(doubtful) + 1) // 2
         for some in filter(None, (doubtful[:half], doubtful[half:])):
             yield from self._group(some, brief=True)
+
+    def _all_of(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
+        """Return the answers for a group, also where no session can be had for it."""
+        try:
+            return self._together(group)
+        except NoSessionError:
+            return [NO_SESSION] * len(group)
 
     def _together(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
         """Return the answers for a group that one session plays."""
@@ -266,10 +269,12 @@ class Player:
                 return [not_played("lanes were not negotiated")]
             if len(group) == 1 and (why := too_large(sessions.writer, group[0])):
                 return [not_played(why)]
+            for message in filter(None, (one.begun for one in group)):
+                sessions.writer.say(message)
             if end := self._say(sessions.writer, group):
                 return self._ends(group, end, sessions.writer.closed)
             if sessions.reader is None:
-                return [SURVIVOR] * len(group)
+                return [answer_itself(sessions.writer, one) for one in group]
             return observe(sessions, group, shown)
 
     def _requests(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[VectorInSession, VectorAnswer]]:
@@ -277,13 +282,22 @@ class Player:
         waiting = sorted(stands, key=lambda one: len(one.vector.data))
         while waiting:
             group = waiting[:TOGETHER]
-            answers = self._looks.at_first(partial(self._answers, group))
+            answers = self._looks.at_first(partial(self._as_many, self._answers, group))
             done, waiting = waiting[: len(answers)], waiting[len(answers) :]
             if answers[-1].verdict.is_wrong:
-                answers[-1] = self._looks.confirm(answers[-1], partial(self._answers, done[-1:]))
+                answers[-1] = self._looks.confirm(answers[-1], partial(self._as_many, self._answers, done[-1:]))
             for one, answer in zip(done, answers, strict=True):
                 self._note(one, answer)
                 yield one, answer
+
+    def _as_many(
+        self, play: Callable[[Sequence[VectorInSession]], list[VectorAnswer]], group: Sequence[VectorInSession]
+    ) -> list[VectorAnswer]:
+        """Play the group, or as many of it as a session can be had for."""
+        try:
+            return play(group)
+        except NoSessionError:
+            return self._as_many(play, group[: len(group) // 2]) if len(group) > 1 else [NO_SESSION]
 
     def _answers(self, group: Sequence[VectorInSession]) -> list[VectorAnswer]:
         """Return the answers up to the first one that is wrong or shows nothing, after which the session is another one."""
@@ -333,9 +347,9 @@ class Player:
     def _of_exchanges(self, stands: Sequence[VectorInSession]) -> Iterator[tuple[str, VectorAnswer]]:
         for group in groups(stands):
             while group:
-                done = self._looks.at_first(partial(self._play_exchanges, group))
+                done = self._looks.at_first(partial(self._as_many, self._play_exchanges, group))
                 if done[-1].verdict.is_wrong:
-                    last = partial(self._play_exchanges, group[len(done) - 1 : len(done)])
+                    last = partial(self._as_many, self._play_exchanges, group[len(done) - 1 : len(done)])
                     done[-1] = self._looks.confirm(done[-1], last)
                 yield from ((one.vector.id, answer) for one, answer in zip(group, done, strict=False))
                 group = group[len(done) :]
@@ -387,12 +401,19 @@ class Player:
 
     def _on_its_link(self, one: VectorInSession) -> VectorAnswer:
         """A step of a handshake, or the end of a session; one that is wrong is played twice."""
-        answer = self._play_on_link(one)
-        return (
-            self._looks.with_record(second_answer(answer, self._play_on_link(one)))
-            if answer.verdict.is_wrong
-            else answer
-        )
+        answer = self._alone(self._play_on_link, one)
+        if not answer.verdict.is_wrong:
+            return answer
+        answer = self._looks.with_record(second_answer(answer, self._alone(self._play_on_link, one)))
+        is_its_fault = not answer.verdict.is_wrong or answer.verdict.is_grave or holds_sessions(self._scene, "plain")
+        return answer if is_its_fault else NO_SESSION  # it ends sessions in which no vector was said
+
+    def _alone(self, play: Callable[[VectorInSession], VectorAnswer], one: VectorInSession) -> VectorAnswer:
+        """Play one vector on a link of its own, if a session can be had for it."""
+        try:
+            return play(one)
+        except NoSessionError:
+            return NO_SESSION
 
     def _play_on_link(self, one: VectorInSession) -> VectorAnswer:
         if one.family is Family.CLOSE:
@@ -440,28 +461,19 @@ class Player:
         self, scenes: ExitStack, group: Sequence[VectorInSession], *, hears: bool, may_revive: bool
     ) -> Sessions:
         scene = scenes.enter_context(self._scene())
+        carrier = Carrier((group[0].mode, PACKING.default)) if group[0].mode else self._carrier
         try:
-            reader = scene.session("reader", batch_size=SMALL) if hears and self.routes else None
-            writer = scene.dialogue("writer")
-            settles = self._looks.settles and group[0].sn != 0
-            writer.initial_sn = max(0, (group[0].sn or 0) - settles)
-            carrier = Carrier((group[0].mode, PACKING.default)) if group[0].mode else self._carrier
-            open_session(writer, self._profile, **carrier.offers)
-            if not carrier.is_settled(writer) and group[0].mode:
-                raise NoSessionError
-            if settles:
-                writer.answers_a_fence()
-            declare_for(group, writer, reader)
+            return open_for(
+                scene, group, carrier, self._profile, self._looks, hears=hears and self.routes, ids=self._ids
+            )
         except (Deviation, CannotConnect) as deviation:
             if group[0].sn or group[0].mode:
                 raise NoSessionError from deviation
             if may_revive and self._revive(True) is not None:
                 return self._open_sessions(scenes, group, hears=hears, may_revive=False)
+            if holds_sessions(self._scene, "plain"):
+                raise NoSessionError from deviation  # it does not read what we say to prepare for the vector
             raise CannotGoOn("the node opens no session", step="vectors play", seen=str(deviation)) from deviation
-        sessions = Sessions(writer, reader)
-        if self._looks.brief:
-            sessions.hasten(BRIEF)
-        return sessions
 
     def _say(self, writer: Dialogue, group: Sequence[VectorInSession], data: bytes = b"") -> str:
         """Say each vector, one of them perhaps as `data`, and a fence; return how the session ended, empty where it goes on."""
@@ -476,8 +488,7 @@ class Player:
             try:
                 writer.fence()
             except Deviation as missed:
-                is_told = all(one.vector.refuses is None for one in group) and not writer.is_over
-                if is_told:
+                if not writer.is_over and all(one.vector.refuses is None for one in group):
                     self._looks.note_missing(writer, missed.finding.expected)
                 return end_of(writer)
         return ""

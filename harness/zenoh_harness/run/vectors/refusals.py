@@ -10,8 +10,10 @@ from typing import Any, Final
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import (
     Declare,
+    DFinal,
     DQueryable,
     DToken,
+    Err,
     Fragment,
     Interest,
     InterestMode,
@@ -31,7 +33,7 @@ from zenoh_conformance.wire import registry, vle
 from zenoh_harness.run.vectors.carriers import standing_before
 from zenoh_harness.run.vectors.exchanges import Exchange, Hearing, ask_through
 from zenoh_harness.run.vectors.keys_in_messages import BAD_KEY
-from zenoh_harness.run.vectors.passed_on import COMPLETE, OUR_IDS, Sessions
+from zenoh_harness.run.vectors.passed_on import COMPLETE, OUR_IDS, SHORT_IDS, Sessions
 from zenoh_harness.run.vectors.standing import VectorInSession
 from zenoh_harness.run.vectors.whole_batches import messages_of
 
@@ -47,6 +49,9 @@ IDS: Final = {
 }
 """The ids of messages in the two layers of a session; behind a network message, one of a transport message may follow."""
 
+CONTINUED: Final = 0x80
+"""The bit of a byte of an integer behind which more follow."""
+
 ENDLESS: Final = ("unknown-id", "wrong-body", "bad-enc")
 """Refusals of bytes that do not tell how long they are."""
 
@@ -59,7 +64,9 @@ Effect = Callable[[], str]
 def watch_for_effect(sessions: Sessions, one: VectorInSession) -> tuple[bytes, Effect]:
     """Prepare the sessions for a vector that must be refused; return its bytes there, and what looks for its effect."""
     watch = watch_of(one)
-    if sessions.reader is None or watch is None:
+    if sessions.reader is None:
+        return one.vector.data, partial(_own_answer, sessions.writer, one)
+    if watch is None:
         return one.vector.data, lambda: ""
     far, near = sessions.reader, sessions.writer
     changes, effect = watch(near, far)
@@ -144,6 +151,23 @@ def _answer(near: Dialogue, far: Dialogue) -> tuple[Changes, Effect]:
         return "it is passed on" if any(answer.id == number for answer in _messages_to(far, Response)) else ""
 
     return {"response.id": vle.encode(came.id)}, effect
+
+
+def _own_answer(us: Dialogue, one: VectorInSession) -> str:
+    """The effect on the session that says it: the id in it is answered, and not with an error."""
+    path = f"{one.kind.lower()}.id"
+    own = [
+        vle.decode(each.data, 0)[0] for each in one.vector.segments if each.path == path and each.data[-1] < CONTINUED
+    ]
+    refused = one.vector.refuses
+    if not own or own[0] >= SHORT_IDS or refused is None or refused.path == path:
+        return ""
+    errors = {answer.id for answer in _messages_to(us, Response) if isinstance(answer.body, Err)}
+    ended = {
+        "Request": {final.id for final in _messages_to(us, ResponseFinal)} - errors,
+        "Interest": {told.interest_id for told in _messages_to(us, Declare) if isinstance(told.body, DFinal)},
+    }
+    return "it is answered" if own[0] in ended.get(one.kind, set()) else ""
 
 
 def _messages_to(us: Dialogue, kind: type[Any], since: int = 0) -> list[Any]:

@@ -25,6 +25,7 @@ from zenoh_conformance.messages import (
     Init,
     Interest,
     InterestMode,
+    InterestOptions,
     NetworkOam,
     Oam,
     Open,
@@ -42,6 +43,7 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.reading.codec import Layer, from_json
 from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.names import plain
 from zenoh_conformance.wire import registry, vle
 from zenoh_harness.run.vectors import keys_in_messages, whole_batches, whole_fragments
 from zenoh_harness.run.vectors.our_numbers import with_our_number
@@ -125,9 +127,17 @@ class VectorInSession:
         body = getattr(self.messages[0], "body", None) if self.kind == "Declare" else None
         return self.kind if body is None else type(body).__name__
 
+    @property
+    def begun(self) -> Any:
+        """What its session says before it, so that it ends something; None if nothing."""
+        return beginning(self.messages[0]) if len(self.messages) == 1 else None
 
-def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | str:
-    """Return how a vector stands in a session with a node of that side, or why it does not."""
+
+def standing(vector: Vector, side: Side = Side.RESPONDER, *, routes: bool = True) -> VectorInSession | str:
+    """Return how a vector stands in a session with a node of that side, or why it does not.
+
+    `routes`: whether the node is expected to forward publications.
+    """
     if keys_in_messages.is_undisputed(vector):
         vector = keys_in_messages.in_publication(vector)
     if (batches := whole_batches.of(vector)) is not None:
@@ -151,7 +161,7 @@ def standing(vector: Vector, side: Side = Side.RESPONDER) -> VectorInSession | s
         return _refusal(vector, family, kind)
     message = from_json(vector.means or {}, layer)
     if whole_fragments.is_any_payload(vector, message) and message.sn <= MOST_SN:
-        return _in_fragments(vector, message)
+        return _in_fragments(vector, message, whole_fragments.PUBLICATION if routes else whole_fragments.QUERY)
     if side is Side.INITIATOR and _ends_an_interest(message):
         return NEVER_BEGUN
     return _well_formed(*with_our_number(vector, message), kind)
@@ -189,16 +199,16 @@ def _in_batches(vector: Vector, batches: tuple[bytes, ...]) -> VectorInSession |
     return replace(stands, batches=batches, mode=mode, family=family)
 
 
-def _in_fragments(vector: Vector, message: Fragment) -> VectorInSession:
-    """A chain of fragments that is a publication."""
-    vector, batches = whole_fragments.with_publication(vector, message, MOST_SN)
+def _in_fragments(vector: Vector, message: Fragment, whole: Push | Request) -> VectorInSession:
+    """A chain of fragments that is a whole message."""
+    vector, batches = whole_fragments.with_message(vector, message, whole, MOST_SN)
     lane = (message.reliable, _priority(message))
     return VectorInSession(
         vector=vector,
         family=Family.ALONE,
         kind=Fragment.__name__,
         batches=batches,
-        messages=(whole_fragments.PUBLICATION,),
+        messages=(whole,),
         sn=message.sn,
         lanes=(lane,) * len(batches),
     )
@@ -238,7 +248,7 @@ def _well_formed(vector: Vector, message: Any, kind: str) -> VectorInSession | s
         claims=frozenset(claim for part in parts for claim in _claims(part)),
         sn=framed[0].sn if framed else None,
         lanes=tuple(lanes),
-        open_point=next((point for part in parts if (point := open_point(part))), ""),
+        open_point=next((point for part in parts if (point := open_point(part, begun=len(parts) == 1))), ""),
     )
 
 
@@ -342,8 +352,28 @@ def _ends_an_interest(message: Any) -> bool:
     return isinstance(message, Interest) and message.mode == InterestMode.FINAL
 
 
-def open_point(message: Any) -> str:
-    """Why a node may end the session at a well-formed message; empty where it may not."""
+BEGINNINGS: Final = {USubscriber: DSubscriber, UQueryable: DQueryable, UToken: DToken}
+"""An undeclaration, and the declaration that it ends."""
+
+
+def beginning(message: Any) -> Any:
+    """What begins that which a message ends; None where it ends nothing, or nothing that we can declare."""
+    if _ends_an_interest(message):
+        return Interest(id=message.id, mode=InterestMode.FUTURE, options=int(InterestOptions.TOKENS))
+    body: Any = message.body if isinstance(message, Declare) and message.interest_id is None else None
+    if isinstance(body, UKeyExpr) and body.expr_id:
+        return Declare(body=DKeyExpr(expr_id=body.expr_id, key=WireExpr(suffix=f"{OURS}/ended")))
+    begins, key = BEGINNINGS.get(type(body)), undeclared_key(body)
+    return Declare(body=begins(id=body.id, key=plain(key))) if body is not None and begins and key is not None else None
+
+
+def open_point(message: Any, *, begun: bool = False) -> str:
+    """Why a node may end the session at a well-formed message; empty where it may not.
+
+    `begun`: whether the session says before it what it ends, where it can.
+    """
+    if begun and beginning(message) is not None:
+        return ""
     if isinstance(message, Response | ResponseFinal):
         return "it answers a query that the node did not ask"
     if isinstance(message, Oam | NetworkOam):

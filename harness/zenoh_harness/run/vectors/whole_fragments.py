@@ -1,11 +1,14 @@
-"""Vectors of FRAGMENT whose payload is part of a publication, so that a subscriber shows whether the chain was reassembled."""
+"""Vectors of FRAGMENT whose payload is part of a message with an effect, which shows whether the chain was reassembled.
+
+It is a publication, which a subscriber hears; to a node that forwards nothing it is a query, which such a node answers itself.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, Final
 
-from zenoh_conformance.messages import Fragment, Push, Put
+from zenoh_conformance.messages import Fragment, Push, Put, Query, Request
 from zenoh_conformance.messages.fragment import Drop, First
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.names import plain
@@ -18,8 +21,11 @@ STAND_IN: Final = b"\xf1\xf2"
 
 PUBLICATION: Final = Push(key=plain("zconform/fragment"), body=Put(payload=b"in a fragment"))
 
+QUERY: Final = Request(id=159, key=plain("zconform/fragment"), body=Query())
+"""A query with an id that no vector has, before those of our own."""
+
 CUT: Final = 9
-"""Bytes of the publication that the first of two fragments holds."""
+"""Bytes of the message that the first of two fragments holds."""
 
 
 def is_any_payload(vector: Vector, message: Any) -> bool:
@@ -32,9 +38,11 @@ def is_any_payload(vector: Vector, message: Any) -> bool:
     )
 
 
-def with_publication(vector: Vector, first: Fragment, most_sn: int) -> tuple[Vector, tuple[bytes, ...]]:
-    """The vector with a publication, or the beginning of one, as its payload; and the batches that say the whole publication."""
-    data = encode(PUBLICATION)
+def with_message(
+    vector: Vector, first: Fragment, message: Push | Request, most_sn: int
+) -> tuple[Vector, tuple[bytes, ...]]:
+    """The vector with a message, or the beginning of one, as its payload; and the batches that say the whole message."""
+    data = encode(message)
     piece, rest = (data[:CUT], data[CUT:]) if first.more else (data, b"")
     segments = (*vector.segments[:-1], vector.segments[-1]._replace(data=piece))
     said = b"".join(one.data for one in segments)
