@@ -32,6 +32,15 @@ def test_the_other_link_of_a_session_is_kept_alive_while_its_end_is_awaited(on: 
     assert found.got == "a link that stays open"
 
 
+def test_an_idle_session_that_ends_early_is_not_waited_for() -> None:
+    """KEEP_ALIVE was said without a pause on a link that was gone, for as long as the wait lasted."""
+    node = all_faulty_nodes()["lets-a-session-expire-with-a-lease-of-3600-s"].node
+    [found], scene = provoke(all_cases()["settled-terms/an-idle-session-gets-keep-alives"], {}, node)
+
+    assert not found.reached
+    assert len(scene.conversation.events) < 100
+
+
 def test_an_end_by_our_silence_is_not_the_one_after_close() -> None:
     [found] = provoke(all_cases()[AFTER_CLOSE], IN_A_SESSION, slow("stays-open-after-close"))[0]
 

@@ -222,7 +222,7 @@ def an_idle_session_gets_keep_alives(scene: Scene) -> None:
     while us.wire.now() < until:
         us.send(KeepAlive())
         us.listen(min(sane.lease_of(theirs) / 5, LITTLE))
-    us.require(us.ended is None, expected="a session", got=us.text_of(None), step=f"{NOT_REACHED}: the lease")
+        us.require(us.ended is None, expected="a session", got=us.text_of(None), step=f"{NOT_REACHED}: the lease")
 
     messages = [seen.message for seen in us.heard[said:]]
     kept = [each for each in messages if isinstance(each, KeepAlive)]
