@@ -2,8 +2,8 @@
 
 A trait is the requirement, the field that is wrong, the kind of message that was lost, that the order is another, the step that had
 the same odd outcome, the input that was not refused at the same stage, the line of a panic. Pairs are a law and a check that are red
-in the same conversations, or at the same message; what does not come because its declaration was lost; and what even a plain session
-misses.
+in the same conversations, or at the same message; what does not come because its declaration was lost; handshakes that end as a lawful
+one does in the same circumstances; and what even a plain session misses.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ PLAIN: Final = tuple(check for checks in BASIC.values() for check in checks)
 _ATTEMPTS: Final = re.compile(r"^\d+ of \d+ (?:attempts|times \w+): ")
 _UNREAD: Final = re.compile(r"^undecodable bytes \((\S+) at byte ")
 _STAGES: Final = ("stage init", "stage open")
+_ONLY: Final = ", only "
+"""What the circumstances follow in a cause."""
 _UNKNOWN: Final = "unknown-mandatory-extension"
 """What the decoder calls an extension for which a message must be rejected."""
 
@@ -66,7 +68,14 @@ def by_cause(judgements: Sequence[Judgement]) -> Iterable[list[Judgement]]:
 
 def _pairs(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
     """Judgements of one cause that have no trait in common."""
-    for joins in (_in_one_conversation, _by_one_message, _by_a_declaration, _by_a_lost_query, _by_plain_sessions):
+    for joins in (
+        _in_one_conversation,
+        _by_one_message,
+        _by_a_declaration,
+        _by_a_lost_query,
+        _by_circumstances,
+        _by_plain_sessions,
+    ):
         yield from joins(judgements)
 
 
@@ -111,7 +120,7 @@ def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
         yield "field", unread[1]
     elif is_field(path):
         yield from _traits_of_field(path, got)
-    elif expected.startswith(_REFUSALS):
+    elif expected.startswith(_REFUSALS) or (expected.endswith(_OR_CLOSE) and got.startswith("link ")):
         yield ("unrefused", got) if got.startswith("link ") else ("unrefused", path, got, *_reason(expected, got))
     elif got:
         yield "seen", expected, got
@@ -144,6 +153,8 @@ _EXTENSION: Final = re.compile(r"\.exts\.\w+$")
 _ANY_STEP: Final = ("the session works", "fence", "stage ", "lawful traffic")
 """Steps of checks about anything: that two findings were made there says nothing."""
 _REFUSALS: Final = ("a refusal", "Close")
+_OR_CLOSE: Final = " or Close"
+"""How what is expected ends where an answer is due, or a refusal: a link that is shut without CLOSE is not refused."""
 _CLOSED: Final = re.compile(r"Close\((?!GENERIC|INVALID)(\w+)")
 """A CLOSE with a reason that says more than that something is wrong."""
 _ROUTING: Final = "routing-plain"
@@ -179,7 +190,7 @@ def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judg
 
 def _sort(law: Judgement) -> tuple[bool, bool]:
     """Whether what a law found is but a warning, and whether it is the lane of a FRAME, which changes nothing in its messages."""
-    return law.verdict is Verdict.WARN, str(found(law).get("path", "")).endswith(".exts.qos")
+    return law.verdict is Verdict.WARN, found(law).get("path") == _LANE_OF_FRAME
 
 
 def _are_of_fragments(one: Judgement, other: Judgement) -> bool:
@@ -192,6 +203,7 @@ CHOICE: Final = "to whom"
 """The step at which a check looks who was asked: a query that is lost looks like another choice."""
 _DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE|TOKEN)\b", re.IGNORECASE)
 FRAGMENT: Final = "fragment"
+_LANE_OF_FRAME: Final = "frame.exts.qos"
 _CARRIERS: Final = ("batch", "frame", FRAGMENT)
 """What messages of a session come in: where it is wrong, a receiver may hear none of them."""
 _TELLS_WHICH: Final = ("key", "kind", "parameters", "interest_id", "id")
@@ -242,7 +254,7 @@ def _by_a_declaration(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgeme
 
 def is_varied(one: Judgement) -> bool:
     """Whether a deviation depends on circumstances, which its cause names."""
-    return ", only " in one.cause
+    return _ONLY in one.cause
 
 
 def _by_a_lost_query(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
@@ -251,6 +263,19 @@ def _by_a_lost_query(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgemen
     for one in judgements:
         if found(one).get("path") == CHOICE and lost:
             yield lost[0], one
+
+
+def _by_circumstances(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
+    """Lawful handshakes that are refused, and others that came to the same end at the same step, only in the same circumstances."""
+    ends = [(one, _end_of(one)) for one in judgements if is_varied(one) and found(one).get("path") in _STAGES]
+    for sane, end in ends:
+        if "Close" not in str(found(sane).get("expected", "")):
+            yield from ((sane, one) for one, other in ends if other == end)
+
+
+def _end_of(one: Judgement) -> tuple[Hashable, ...]:
+    """How a dialogue came to its end: step, answer, and the circumstances on which that depends."""
+    return one.key.role, found(one)["path"], found(one).get("got"), one.cause.partition(_ONLY)[2]
 
 
 def _by_plain_sessions(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:

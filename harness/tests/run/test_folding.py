@@ -102,8 +102,13 @@ def test_two_laws_that_meet_in_a_small_profile_are_two_faults() -> None:
 
 @pytest.mark.parametrize(
     ("more", "count"),
-    [({}, 1), ({"verdict": Verdict.WARN}, 2), (finding(path="frame.exts.qos", expected="its own", got="another"), 2)],
-    ids=["alike", "a-warning", "a-lane"],
+    [
+        ({}, 1),
+        ({"verdict": Verdict.WARN}, 2),
+        (finding(path="frame.exts.qos", expected="its own", got="another"), 2),
+        (finding(path="fragment.exts.qos", expected="its own", got="another"), 1),
+    ],
+    ids=["alike", "a-warning", "a-lane", "a-lane-of-what-was-in-wrong-fragments"],
 )
 def test_two_laws_of_one_conversation_are_two_faults_where_one_warns_or_is_about_lanes(
     more: dict[str, Any], count: int
@@ -314,6 +319,37 @@ def test_a_refusal_with_any_reason_is_one_kind_of_refusal() -> None:
     unsupported = finding(path="stage init", expected="Close(UNSUPPORTED)", got="InitAck")
 
     assert len(faults([red("a/b", OPEN, **closed), red("a/c", WHOLE, **unsupported)])) == 1
+
+
+def test_a_link_that_is_shut_without_close_is_one_fault_whether_a_refusal_is_due_or_allowed() -> None:
+    shut = finding(path="stage init", expected="Close", got="link shut")
+    either = red("a/b", OPEN, **finding(path="stage init", expected="InitAck or Close", got="link shut"))
+
+    assert len(faults([red("a/c", WHOLE, **shut), either])) == 1
+    assert len(faults([red("a/c", WHOLE, **finding(path="stage init", expected="Close", got="InitAck")), either])) == 2
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "circumstances", "count"),
+    [
+        ("Close(UNSUPPORTED)", "Close(INVALID)", "with no extension", 1),
+        ("Close(UNSUPPORTED)", "Close(INVALID)", "with numbers of 8 bits", 2),
+        ("Close(UNSUPPORTED)", "InitAck", "with no extension", 2),
+    ],
+)
+def test_what_is_refused_where_a_lawful_handshake_is_refused_so_is_no_fault_of_its_own(
+    expected: str, got: str, circumstances: str, count: int
+) -> None:
+    """A node that refused every InitSyn without extensions closed those of an unknown version with the same reason."""
+
+    def varied(check: str, requirement: str, expected: str, got: str, words: str) -> Judgement:
+        told = finding(path="stage init", expected=expected, got=got)
+        return red(check, requirement, **{**told, "cause": f"{told['cause']}, only {words}"})
+
+    sane = varied("a/b", OPEN, "InitAck", "Close(INVALID)", "with no extension")
+    other = varied("a/c", WHOLE, expected, got, circumstances)
+
+    assert len(faults([other, sane])) == count
 
 
 def test_a_law_that_is_broken_in_one_check_alone_leaves_the_requirement_to_that_check() -> None:
