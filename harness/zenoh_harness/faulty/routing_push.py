@@ -33,10 +33,12 @@ fault(
 )
 fault(
     "publishes-to-prefixes",
-    "Matches subscribers by prefix of the key.",
-    subscribes=lambda link, key: any(key.startswith(held.key.rstrip("*")) for held in link.subscribers.values()),
+    "Matches subscribers by prefix of the key, too.",
+    subscribes=lambda base, link, key: (
+        base() or any(key.startswith(held.key.rstrip("*")) for held in link.subscribers.values())
+    ),
     caught_by=f"{DELIVERY}/a-publication-reaches-no-other",
-    also={"routing-plain/*": "a wildcard is no prefix", f"{DELIVERY}/*": "a wildcard is no prefix"},
+    also={f"{DELIVERY}/*": "a wildcard is no prefix"},
 )
 fault(
     "publishes-back",
