@@ -40,9 +40,9 @@ class _InMemory(Register):
         return judgement
 
 
-def attempted(item: Item, node: type[Reference]) -> AttemptOutcome:
-    """One attempt at a case on a node in memory."""
-    findings, scene = provoke(item.case, item.parameters, node)
+def attempted(item: Item, node: type[Reference], variations: str = "quick") -> AttemptOutcome:
+    """One attempt at a case on a node in memory; `variations`: see `provoke`."""
+    findings, scene = provoke(item.case, item.parameters, node, variations)
     said = judge(scene.conversation)
     return AttemptOutcome(
         item=item,
@@ -76,9 +76,15 @@ def _chosen(case: Case, whole: Collection[str], most: int) -> list[Parameters]:
 
 
 def judgements_of(
-    node: type[Reference], items: Iterable[Item], name: str = "faulty:accepts-newer-versions"
+    node: type[Reference],
+    items: Iterable[Item],
+    name: str = "faulty:accepts-newer-versions",
+    full: Collection[str] = (),
 ) -> list[Judgement]:
-    """The judgements of a run of these cases, with laws, in both roles and all profiles."""
+    """The judgements of a run of these cases, with laws, in both roles and all profiles.
+
+    `full`: the cases that run in every pair of circumstances.
+    """
     register = _InMemory(_Unwritten(), Options(out=Path("nowhere")), reach=name)  # type: ignore[arg-type]
     places: dict[tuple[Side, str], list[Item]] = {}
     for item in items:
@@ -89,7 +95,9 @@ def judgements_of(
         )
         records, controls = Records(target, profile, register, Known(), 0), Controls(all_cases(), Ground(all_cases()))
         heard = records.law_results()
-        outcomes = [attempted(item, node) for item in controls.ordered(these)]
+        outcomes = [
+            attempted(item, node, "full" if item.case.id in full else "quick") for item in controls.ordered(these)
+        ]
         for outcome in outcomes:
             heard.add(outcome)
         for decision in controls.settled(decide(outcome.item, [outcome], role) for outcome in outcomes):

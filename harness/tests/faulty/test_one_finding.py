@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -15,7 +16,6 @@ from judged_in_memory import items_for, judgements_of
 from zenoh_conformance.cases.causes import PLAIN
 from zenoh_conformance.cases.faults import faults
 from zenoh_conformance.judging.law import all_laws
-from zenoh_conformance.judging.verdict import Judgement
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import FORWARDED
 from zenoh_harness.reference import Reference
@@ -26,32 +26,48 @@ pytestmark = pytest.mark.spread
 SEED, PAIRS, SHORT = 31, 100, 6
 
 
-def findings(node: type[Reference], items: Iterable[Item]) -> frozenset[str]:
-    """The requirements of the findings on a node."""
-    return frozenset(fault.requirement for fault in faults(judgements_of(node, items)))
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All that is kept of a run on a node."""
+
+    heads: tuple[str, ...]
+    """The requirements of its findings, the one that is told first at the beginning."""
+    broken: Mapping[str, frozenset[str]]
+    """The requirements that a check found broken, by check."""
+    opens: bool
+    """Whether the node lets plain sessions live: of another one nobody can see what else is wrong with it."""
+
+
+def summary_of(node: type[Reference], items: Iterable[Item], full: Collection[str] = ()) -> Summary:
+    """The summary of a run of these cases; `full`: those that run in every circumstance."""
+    judgements = judgements_of(node, items, full=full)
+    told, broken = faults(judgements), defaultdict[str, set[str]](set)
+    for one in judgements:
+        if one.verdict.is_wrong:
+            broken[one.key.check].add(one.key.requirement)
+    return Summary(
+        heads=tuple(fault.requirement for fault in told),
+        broken={check: frozenset(requirements) for check, requirements in broken.items()},
+        opens=not any(fault.first.key.check in PLAIN for fault in told),
+    )
 
 
 def items_of(name: str, *, named: bool) -> list[Item]:
-    """The cases that may be red on a faulty node; `named`: those alone that must be."""
+    """The cases that may be red on a faulty node, those in which it must show with all their values; `named`: these alone.
+
+    Of each other case the first value: more of them are red for the reason for which the first one is.
+    """
     one = all_faulty_nodes()[name]
-    every = items_for(one.node, one.caught_by, one.values, most=1)
+    shown = {*one.caught_by, *one.shown_in}
+    every = items_for(one.node, shown, one.values, most=1)
     return [item for item in every if not named or item.case.id in one.caught_by]
 
 
 @cache
-def judged(name: str, *, named: bool = False) -> tuple[Judgement, ...]:
-    """The judgements on one faulty node."""
-    return tuple(judgements_of(all_faulty_nodes()[name].node, items_of(name, named=named)))
-
-
-def first_of(name: str, *, named: bool = False) -> tuple[str, ...]:
-    """The requirements of the findings on one faulty node, the one that is told first at the beginning."""
-    return tuple(fault.requirement for fault in faults(judged(name, named=named)))
-
-
-def alone(name: str, *, named: bool = False) -> frozenset[str]:
-    """The requirements of the findings on one faulty node."""
-    return frozenset(first_of(name, named=named))
+def alone(name: str, *, named: bool = False) -> Summary:
+    """The summary of a run on one faulty node."""
+    one = all_faulty_nodes()[name]
+    return summary_of(one.node, items_of(name, named=named), full=one.caught_by)
 
 
 def drawn() -> list[tuple[str, str]]:
@@ -73,21 +89,25 @@ def changed(name: str) -> set[str]:
 
 def both_named(pair: tuple[str, str], *, named: bool = False) -> bool:
     """Whether the findings on a node with two faults name a requirement of each."""
-    one, other = (all_faulty_nodes()[name].node for name in pair)
-    node = type(f"{one.__name__}And{other.__name__}", (one, other), {})
+    one, other = (all_faulty_nodes()[name] for name in pair)
+    node = type(f"{one.node.__name__}And{other.node.__name__}", (one.node, other.node), {})
     items = {item.label: item for name in pair for item in items_of(name, named=named)}
-    heads = findings(node, items.values())
-    seen = [
-        name
-        for name, beside in (pair, pair[::-1])
-        if alone(name, named=named) and not opens_nothing(beside, named=named)
-    ]
-    return all(heads & (alone(name, named=named) | caught(name)) for name in seen)
+    heads = summary_of(node, items.values(), full=(*one.caught_by, *other.caught_by)).heads
+    both = all(is_told(name, beside, heads, named=named) for name, beside in (pair, pair[::-1]))
+    if not both:
+        print(f"not both named of {pair}: {heads}")
+    return both
 
 
-def opens_nothing(name: str, *, named: bool = False) -> bool:
-    """Whether a node lets no plain session live: nobody can see what else is wrong with it."""
-    return any(fault.first.key.check in PLAIN for fault in faults(judged(name, named=named)))
+def is_told(name: str, beside: str, heads: Collection[str], *, named: bool) -> bool:
+    """Whether findings name a requirement of a fault, or it cannot be seen beside another one.
+
+    Faults are judged by themselves only where the table does not answer: two of three runs are spared.
+    """
+    if caught(name) & {*heads}:
+        return True
+    own = alone(name, named=named).heads
+    return not own or bool({*own} & {*heads}) or not alone(beside, named=named).opens
 
 
 def caught(name: str) -> frozenset[str]:
@@ -123,10 +143,10 @@ def test_of_a_hundred_pairs_both_are_named_in_ninety_five() -> None:
 )  # fmt: skip
 def test_a_field_that_a_law_names_tells_what_cases_noticed(name: str, more: str, requirement: str) -> None:
     one = all_faulty_nodes()[name]
-    named = {*one.caught_by, *one.shown_in, more}
+    named = {*one.caught_by, *one.shown_in, *more.split()}
     items = [item for item in items_for(one.node, one.caught_by, one.values, most=1) if item.case.id in named]
 
-    assert findings(one.node, items) == {requirement}
+    assert {*summary_of(one.node, items).heads} == {requirement}
 
 
 SAMPLE = 300
@@ -138,17 +158,21 @@ ONE_IN = 20
 
 def fits(name: str) -> frozenset[str]:
     """The requirements of a node's own checks, those that they found broken, and those of the fields that routers forward."""
-    own = all_faulty_nodes()[name].caught_by
-    found = (one.key.requirement for one in judged(name) if one.key.check in own and one.verdict.is_wrong)
+    one = all_faulty_nodes()[name]
+    found = (alone(name).broken.get(check, frozenset()) for check in one.caught_by)
     laws = (law.requirement for law in all_laws().values() if fnmatchcase(law.id, FORWARDED))
-    return broken_by(all_faulty_nodes()[name]) | {*laws, *found}
+    return broken_by(one).union(laws, *found)
 
 
 @pytest.mark.soak
 def test_nearly_every_faulty_node_is_one_finding_and_names_its_own_requirement_first() -> None:
-    told = {name: first_of(name) for name in random.Random(SEED).sample([*all_faulty_nodes()], SAMPLE)}
-    many = [name for name, heads in told.items() if len(heads) > 1]
-    others = [name for name, heads in told.items() if heads and heads[0] not in fits(name)]
+    many, others = [], []
+    for name in random.Random(SEED).sample([*all_faulty_nodes()], SAMPLE):
+        heads = alone(name).heads
+        many += [name] * (len(heads) > 1)
+        others += [name] * (bool(heads) and heads[0] not in fits(name))
+        if name in {*many[-1:], *others[-1:]}:
+            print(f"{name}: {heads}")
 
-    assert len(many) <= len(told) // ONE_IN, many
-    assert len(others) <= len(told) // ONE_IN, others
+    assert len(many) <= SAMPLE // ONE_IN, many
+    assert len(others) <= SAMPLE // ONE_IN, others
