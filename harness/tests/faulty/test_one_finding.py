@@ -130,6 +130,9 @@ def test_of_a_hundred_pairs_both_are_named_in_ninety_five() -> None:
     assert len(missed) <= PAIRS // 20, missed
 
 
+ANY_SIZE = "push-delivery/a-value-of-any-size-comes-whole"
+
+
 @pytest.mark.parametrize(
     ("name", "more", "requirement"),
     [
@@ -138,6 +141,9 @@ def test_of_a_hundred_pairs_both_are_named_in_ninety_five() -> None:
         ("changed-query-parameters", "query-many/request-ids-begin-anew", "query/parameters-opaque"),
         ("believes-any-version", "", "session-establishment/refused-version-closes"),
         ("has-no-flush-timer", "routing-plain/a-publication-reaches-a-subscriber", "batching/flush-on-timer"),
+        ("swapped-push-put-payload", f"multicast/a-join-suffices-to-be-told {ANY_SIZE}", "push/put-delivers-value"),
+        ("changed-push-put-payload", f"session-batches/what-does-not-fit-is-fragmented {ANY_SIZE}", "push/put-delivers-value"),
+        ("loses-query-with-1-bytes", "application/a-queryable-ends-what-it-answers", "query/query-reaches-intersecting"),
         ("drops-a-version-silently", "establishment-init/its-own-zid-is-refused", "session-establishment/refused-version-closes"),
     ],
 )  # fmt: skip

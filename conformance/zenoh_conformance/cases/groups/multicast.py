@@ -11,6 +11,7 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
+from zenoh_conformance.cases.session.batches import require_value
 from zenoh_conformance.messages import Fragment, Frame, Join, Push, Put, network, sane
 from zenoh_conformance.messages.join import NextSn, QoS
 from zenoh_conformance.primitives import WhatAmI, ZenohID
@@ -131,7 +132,7 @@ def the_numbers_of_qos_count(scene: Scene, *, priority: int, reliable: bool) -> 
     says(us, subscriber, b"old", priority=priority, reliable=reliable)
     number = lanes[priority].reliable if reliable else lanes[priority].best_effort
     says(us, subscriber, b"1", sn=number, priority=priority, reliable=reliable)
-    hears(subscriber, b"1", "the number of QoS")
+    hears(subscriber, b"1", "the number of QoS", before=1)
     values = [payload_of(one.message) for one in subscriber.now(Push)]
     us.require(b"old" not in values, expected="silence", got="Push", step="the number in the body")
 
@@ -147,9 +148,9 @@ def numbers_without_s_have_28_bits(scene: Scene) -> None:
     (subscriber,) = parties(scene, "subscriber")
     subscriber.declares_subscriber("k")
     us = member(scene, next_sn_reliable=LAST)
-    for payload, number in ((b"1", LAST), (b"2", 0)):
+    for before, (payload, number) in enumerate(((b"1", LAST), (b"2", 0))):
         says(us, subscriber, payload, sn=number)
-        hears(subscriber, payload, f"number {number:#x}")
+        hears(subscriber, payload, f"number {number:#x}", before=before)
 
 
 @case("join/default-batch-size", needs=MULTICAST, profile=PROFILE, control=a_join_suffices_to_be_told)
@@ -167,7 +168,7 @@ def batches_to_a_join_without_s_have_8192_bytes(scene: Scene) -> None:
     heard_again(us)
     payload = sane.payload(LARGE)
     publisher.puts("k", payload)
-    expect_in_group(us, payload, "a publication of 24 KiB")
+    expect_in_group(us, publisher.whole("k"), payload, "a publication of 24 KiB")
     largest = max(len(seen.raw) for seen in us.heard if isinstance(seen.message, Fragment | Frame) and not seen.around)
     us.require(largest <= BATCH, expected=f"at most {BATCH} bytes", got="more", step="a publication of 24 KiB")
 
@@ -222,7 +223,7 @@ def a_silent_node_is_offline(scene: Scene, *, unit: str = "s") -> None:
     subscriber.us.wait_until(lambda: False, SILENCE)
     joins(us, **lease)
     says(us, subscriber, b"2")
-    hears(subscriber, b"2", "a publication of a node that came back")
+    hears(subscriber, b"2", "a publication of a node that came back", before=1)
 
 
 @case(
@@ -286,10 +287,11 @@ def piece(sn: int, payload: bytes, *, more: bool) -> Fragment:
     return Fragment(reliable=True, more=more, sn=sn, payload=payload)
 
 
-def hears(subscriber: Party, payload: bytes, step: str) -> None:
-    """The subscriber is told a value. Deviates where it is not."""
-    came = subscriber.us.wait_until(lambda: any(payload_of(one.message) == payload for one in subscriber.heard(Push)))
-    subscriber.us.require(came, expected="Push", got=subscriber.us.text_of(None), step=step)
+def hears(subscriber: Party, payload: bytes, step: str, *, before: int = 0) -> None:
+    """The subscriber is told a value, after so many others. Deviates where it is not."""
+    us = subscriber.us
+    came = us.wait_until(lambda: any(payload_of(one.message) == payload for one in subscriber.heard(Push)))
+    require_value(us, payload, came=came, others=len(subscriber.heard(Push)) > before, step=step)
 
 
 def tells_the_group(scene: Scene, us: Dialogue, *, reliable: bool, priority: int = sane.DEFAULT_PRIORITY) -> None:
@@ -301,19 +303,22 @@ def tells_the_group(scene: Scene, us: Dialogue, *, reliable: bool, priority: int
     heard_again(us)
     marks = Exts((network.QoS(value=priority | sane.BLOCK & 8),))
     lane = priority if publisher.has_lanes else None
-    for payload in (b"1", b"2")[: 1 + reliable]:
+    for number, payload in enumerate((b"1", b"2")[: 1 + reliable]):
         publisher.us.say(replace(push_of(publisher, payload), exts=marks), reliable=reliable, priority=lane)
-        expect_in_group(us, payload, "a publication after a JOIN")
+        expect_in_group(us, publisher.whole("k"), payload, "a publication after a JOIN", before=number)
     said = us.wire.now()
     us.wait_until(lambda: isinstance(us.heard[-1].message, Join) and us.heard[-1].time - said > DELAYED, SOON)
 
 
-def expect_in_group(us: Dialogue, payload: bytes, step: str) -> None:
-    """The group is told a value. Deviates where it is not."""
-    came = us.wait_until(
-        lambda: any(isinstance(m := seen.message, Push) and payload_of(m) == payload for seen in us.heard)
-    )
-    us.require(came, expected="Push", got="silence", step=step)
+def expect_in_group(us: Dialogue, key: str, payload: bytes, step: str, *, before: int = 0) -> None:
+    """The group is told a value, after so many others of this key. Deviates where it is not."""
+
+    def told() -> list[Push]:
+        return [one.message for one in us.heard if isinstance(one.message, Push)]
+
+    came = us.wait_until(lambda: any(payload_of(push) == payload for push in told()))
+    others = sum(push.key.suffix == key for push in told()) > before
+    require_value(us, payload, came=came, others=others, step=step)
 
 
 def heard_again(us: Dialogue, within: float | None = None) -> Join:
