@@ -19,6 +19,7 @@ from zenoh_conformance.judging.law import all_laws
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import FORWARDED
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.plan.plan import Item
 
 pytestmark = pytest.mark.spread
@@ -71,7 +72,7 @@ def alone(name: str, *, named: bool = False) -> Summary:
 
 
 def drawn() -> list[tuple[str, str]]:
-    """Pairs of faulty nodes that can be one class: the hooks of each are others'."""
+    """Pairs of faulty nodes that can be one class: each has hooks and attributes of its own."""
     names, found, draw = list(all_faulty_nodes()), [], random.Random(SEED)
     while len(found) < PAIRS:
         one, other = draw.sample(names, 2)
@@ -81,10 +82,16 @@ def drawn() -> list[tuple[str, str]]:
 
 
 def changed(name: str) -> set[str]:
-    """What a faulty node replaces of the reference."""
+    """What a faulty node replaces of the reference, and what it remembers beside it."""
     node = all_faulty_nodes()[name].node
     every = {hook for cls in node.__mro__[: node.__mro__.index(Reference)] for hook in vars(cls)}
-    return {hook for hook in every if hasattr(Reference, hook) and not hook.startswith("__")}
+    remembered = attributes(node) - attributes(Reference)
+    return {hook for hook in every if hasattr(Reference, hook) and not hook.startswith("__")} | remembered
+
+
+def attributes(node: type[Reference]) -> set[str]:
+    """The names of what a node remembers when it has just been started."""
+    return {*vars(MemoryScene("", node).world.node)}
 
 
 def both_named(pair: tuple[str, str], *, named: bool = False) -> bool:
