@@ -201,7 +201,8 @@ def _are_of_fragments(one: Judgement, other: Judgement) -> bool:
 
 CHOICE: Final = "to whom"
 """The step at which a check looks who was asked: a query that is lost looks like another choice."""
-_DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE|TOKEN)\b", re.IGNORECASE)
+_DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE)\b", re.IGNORECASE)
+"""The declarations without which publications and queries do not come: a token asks for nothing."""
 FRAGMENT: Final = "fragment"
 _LANE_OF_FRAME: Final = "frame.exts.qos"
 _CARRIERS: Final = ("batch", "frame", FRAGMENT)

@@ -202,8 +202,9 @@ def test_what_cannot_be_read_may_be_what_a_check_missed() -> None:
 DECLARED = "declarations/forwarded-on-interest"
 
 
-@pytest.mark.parametrize(("declared", "count"), [("DSubscriber", 1), ("DToken", 1), ("DFinal", 3), ("D_FINAL", 3)])
+@pytest.mark.parametrize(("declared", "count"), [("DSubscriber", 1), ("DToken", 3), ("DFinal", 3), ("D_FINAL", 3)])
 def test_what_does_not_come_because_its_declaration_is_lost_is_one_fault_with_that(declared: str, count: int) -> None:
+    """A token asks for nothing: one that was not told hid that queries to complete queryables were lost."""
     lost = red("a/a", DECLARED, **finding(path="still there", expected=declared, got="silence"))
     push = red("b/b", PUSH, **finding(path="to who stays", expected="Push", got="silence"))
     query = red("c/c", QUERY, **finding(path="what stays", expected="Request", got="silence"))
