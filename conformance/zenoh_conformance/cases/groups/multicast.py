@@ -313,11 +313,11 @@ def tells_the_group(scene: Scene, us: Dialogue, *, reliable: bool, priority: int
 def expect_in_group(us: Dialogue, key: str, payload: bytes, step: str, *, before: int = 0) -> None:
     """The group is told a value, after so many others of this key. Deviates where it is not."""
 
-    def told() -> list[Push]:
+    def pushes() -> list[Push]:
         return [one.message for one in us.heard if isinstance(one.message, Push)]
 
-    came = us.wait_until(lambda: any(payload_of(push) == payload for push in told()))
-    others = sum(push.key.suffix == key for push in told()) > before
+    came = us.wait_until(lambda: any(payload_of(push) == payload for push in pushes()))
+    others = sum(push.key.suffix == key for push in pushes()) > before
     require_value(us, payload, came=came, others=others, step=step)
 
 
