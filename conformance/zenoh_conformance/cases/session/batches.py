@@ -46,5 +46,6 @@ def values_in(us: Dialogue) -> list[bytes | None]:
 
 def require_value(us: Dialogue, payload: bytes, *, came: bool, others: bool, step: str) -> None:
     """Deviates where a value did not come: one that came in its place is another fault than one that was lost."""
-    us.require(came or not others, expected=f"{len(payload)} bytes as sent", got="others", step=step)
+    with us.about("push/put-delivers-value"):
+        us.require(came or not others, expected=f"{len(payload)} bytes as sent", got="others", step=step)
     us.require(came, expected="Push", got=us.text_of(None), step=step)
