@@ -1,6 +1,7 @@
 """What we are late with ourselves is never the target's fault."""
 
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 
@@ -65,6 +66,31 @@ def test_a_session_that_ends_while_we_stand_still_is_no_finding(pause, reached):
     with pytest.raises(Deviation) as ended:
         us.expect(KeepAlive)
     assert ended.value.finding.reached is reached
+
+
+class Held(Wire):
+    """A wire on which we are held up before a write, and which the other end may have shut by then."""
+
+    up, shut = 0.0, False
+    """Seconds that it takes, and whether the link is shut after them."""
+
+    def send(self, data):
+        self.time += self.up
+        if self.shut:
+            raise OSError
+
+
+@pytest.mark.parametrize("shut", [False, True])
+def test_what_holds_us_up_in_the_middle_of_a_write_is_our_silence_too(shut):
+    wire = Held()
+    us = Dialogue(wire, zid=b"\x01", unit=1.0, requirement="session-establishment/lease-unit")
+    us.send(us.open_syn(sane.init_ack(us.init_syn(), b"\x02", b"c"), lease=1))
+    us.their_open = us.open_ack()
+    assert not us.overslept
+    wire.up, wire.shut = 1.2, shut
+    with suppress(OSError):
+        us.send(KeepAlive())
+    assert us.overslept
 
 
 def test_a_silence_on_purpose_is_no_fault_of_ours():

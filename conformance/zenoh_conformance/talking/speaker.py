@@ -84,9 +84,7 @@ class Speaker(SessionTerms):
     def send_bytes(self, data: bytes) -> None:
         """Put bytes on the link as they are: no prefix is added."""
         event = Event(self.wire.now(), self.wire.name, self.wire.side, Happened.BYTES, data)
-        if self.my_open is not None:
-            self._pause = max(self._pause, event.time - self._spoke)
-        self._spoke = event.time
+        spoke, is_open, self._spoke = self._spoke, self.my_open is not None, event.time
         self.budget.sent += len(data)
         for seen in self._decoder.feed(event):
             self.budget.sent_messages += 1
@@ -98,7 +96,11 @@ class Speaker(SessionTerms):
                 self.my_open = seen.message
             elif isinstance(seen.message, Close):
                 self.left = True
-        self.wire.send(data)
+        try:
+            self.wire.send(data)
+        finally:
+            if is_open:  # a busy machine may hold us up before the bytes go out
+                self._pause = max(self._pause, self.wire.now() - spoke)
 
     @property
     def prefix(self) -> int:
