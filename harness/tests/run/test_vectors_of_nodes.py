@@ -77,6 +77,12 @@ def test_a_router_is_judged_on_most_rows_and_red_on_none(on_router):
     assert count(on_router) > 0.8 * len(rows.judged_on()["router"])
 
 
+def test_what_ends_a_queryable_is_judged_on_a_router_as_on_a_receiver(on_router):
+    """Nothing shows when a router takes a queryable back, and the table of routers has no vectors for these rows."""
+    some = [row for row in rows.judged_on()["receiver"] if row.startswith("declarations/undeclare-queryable-")]
+    assert some and {on_router[row] for row in some} == {Verdict.PASS}
+
+
 def test_a_receiver_is_judged_on_fewer_and_one_that_reads_nothing_on_hardly_any(on_router):
     receiver, deaf = judged(_Receiver, routes=False), judged(_ReadsNothing, routes=False)
     assert {*receiver.values()} <= {Verdict.PASS, Verdict.NOT_OBSERVED}

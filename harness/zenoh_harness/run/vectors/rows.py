@@ -246,7 +246,7 @@ def judge_row(requirement: str, played: Played) -> RowVerdict:
     noticing, surviving = (
         judged_on()[kind].get(requirement, ()) for kind in (played.kind, kinds_of(played.side, played.profile)[-1])
     )
-    about = played.about(requirement, (*noticing, *also_shown()[played.kind].get(requirement, ())))
+    about = played.about(requirement, (*noticing, *surviving, *also_shown()[played.kind].get(requirement, ())))
     counts = counts_of(each for _, each in about)
     red = [
         (one, played.explain(one, each))
