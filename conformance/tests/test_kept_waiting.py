@@ -8,7 +8,7 @@ import pytest
 
 from zenoh_conformance.judging.finding import KEPT_WAITING, Finding
 from zenoh_conformance.judging.kept_waiting import Waits, as_seen_in_time, delays, is_impatient, kept_waiting
-from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 
 US, THEY = Side.RESPONDER, Side.INITIATOR
 OPEN, SAID, OVER = Happened.OPEN, Happened.BYTES, Happened.EOF
@@ -54,6 +54,20 @@ LATE = ((0.0, THEY, OPEN), (0.0, THEY, SAID), (0.38, US, SAID), (0.381, THEY, OV
 def test_whose_delay_it_was(events: tuple[tuple[float, Side, Happened], ...], ours: bool) -> None:
     assert (told(*events).path == KEPT_WAITING) is ours
     assert told(*events).reached is not ours
+
+
+@pytest.mark.parametrize(("data", "framing", "ours"), [
+    ("0f00", Framing.STREAM, True), ("0100040f00c109", Framing.STREAM, True), ("0100040200c109", Framing.STREAM, False),
+    ("0f00", Framing.DATAGRAM, False),
+])  # fmt: skip
+def test_it_is_our_turn_until_the_last_piece_of_a_batch(data: str, framing: Framing, ours: bool) -> None:
+    said = Conversation(connections={"us": Connection("us", framing=framing)})
+    said.events += [
+        Event(0.0, "us", US, OPEN),
+        Event(0.01, "us", US, SAID, bytes.fromhex(data)),
+        Event(0.7, "us", THEY, OVER),
+    ]
+    assert (as_seen_in_time(said, FOUND).path == KEPT_WAITING) is ours
 
 
 @pytest.mark.parametrize("got", ["Close(INVALID)", "silence", "Frame"])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
+from zenoh_conformance.reading.conversation import Conversation, Event, Framing, Happened, Side
 
 from .finding import KEPT_WAITING, Finding
 
@@ -69,8 +69,10 @@ def delays(conversation: Conversation, target: Side, waits: Waits) -> Iterator[D
     links: dict[str, list[Event]] = {}
     for event in conversation:
         links.setdefault(event.connection, []).append(event)
-    for events in links.values():
-        if (delay := _delay(events, target, waits)) is not None:
+    for name, events in links.items():
+        about = conversation.connections.get(name)
+        in_pieces = about is None or about.framing is Framing.STREAM
+        if (delay := _delay(events, target, waits, in_pieces=in_pieces)) is not None:
             yield delay
 
 
@@ -99,18 +101,30 @@ def kept_waiting(
     return Finding(requirement="", sender=target, connection=delay.connection, path=KEPT_WAITING, why=delay.cause)
 
 
-def _delay(events: Sequence[Event], target: Side, waits: Waits) -> Delay | None:
-    """Our first delay on a link before the target ended it, or that we had said nothing by then."""
+def _delay(events: Sequence[Event], target: Side, waits: Waits, *, in_pieces: bool) -> Delay | None:
+    """Our first delay on a link before the target ended it, or that we had said nothing by then.
+
+    Where batches may come `in_pieces`, it is our turn until the last of them.
+    """
     over = next((at for at, event in enumerate(events) if event.sender is target and event.kind in ENDS), -1)
     if sum(event.sender is target and event.kind is Happened.BYTES for event in events) > STEPS:
         return None
-    said = 0
+    said, ours = 0, b""
     for before, now in pairwise(events[: over + 1]):
         said += before.sender is target and before.kind is Happened.BYTES
-        our_turn = now.sender is not target or (now is events[over] and before.sender is target)
+        ours += b"" if before.sender is target else before.data
+        due = before.sender is target or (in_pieces and _is_cut(ours))
+        our_turn = now.sender is not target or (now is events[over] and due)
         after = SAID[target][said]
         patience = waits.get(after, min(waits.values(), default=None))
         seconds = max(now.time - before.time, now.waited)
         if our_turn and seconds >= (SLOW if patience is None else SHARE * patience):
             return Delay(now.connection, after, seconds, patience, now.sender is not target)
     return None
+
+
+def _is_cut(data: bytes) -> bool:
+    """Whether the last batch of a stream has not come to its end."""
+    while len(data) >= 2 and len(data) >= (end := 2 + int.from_bytes(data[:2], "little")):
+        data = data[end:]
+    return bool(data)

@@ -337,6 +337,18 @@ def counts_half_open_handshakes(node, base):
         raise Refused(MAX_SESSIONS)
 
 
+fault(
+    "believes-any-version-of-who-comes-again",
+    "Looks at no version of a node that had a session before.",
+    state={"known": set},
+    check_init=lambda node, base, syn: base(
+        syn=replace(syn, version=sane.VERSION) if syn.zid.raw in node.known else syn
+    ),
+    on_live=before(lambda node, link: node.known.add(link.zid)),
+    caught_by="establishment-init/an-unknown-version-is-closed",
+)
+
+
 @faulty(caught_by="initiator-extensions/a-mode-that-was-not-offered-is-not-used")
 class UsesWhatItDidNotOffer(Reference):
     """Hangs after an InitAck with a low-latency mode that it did not offer."""

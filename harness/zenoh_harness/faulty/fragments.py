@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from zenoh_conformance.messages import First, Frame, KeepAlive, Patch
+from zenoh_conformance.messages import Drop, First, Frame, KeepAlive, Patch
 from zenoh_conformance.reading.codec import Layer, decode, encode
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import Exts
@@ -189,6 +189,18 @@ def takes_a_dropped_message_for_whole(node, base, link, fragment):
     base()
     if not fragment.more and any(type(mark).__name__ == "Drop" for mark in fragment.exts):
         node.route_bytes(link, kept + bytes(4000), reliable=fragment.reliable)
+
+
+fault(
+    "discards-nothing-that-has-a-rest",
+    "Ignores Drop on a fragment with a payload.",
+    on_fragment=lambda base, fragment: base(
+        fragment=replace(fragment, exts=Exts(mark for mark in fragment.exts if not isinstance(mark, Drop)))
+        if fragment.payload
+        else fragment
+    ),
+    caught_by=f"{FRAGMENTS}/what-is-dropped-is-discarded",
+)
 
 
 @faulty("accepts_sn", caught_by=f"{FRAGMENTS}/a-chain-with-a-hole-is-discarded")

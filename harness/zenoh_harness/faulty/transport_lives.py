@@ -10,7 +10,7 @@ from typing import Any
 from zenoh_conformance.messages import Declare, Fragment, Frame, KeepAlive, Push, Request, Response, sane
 from zenoh_harness.reference import EXPIRED, Reference, before
 
-from . import fault
+from . import fault, faulty
 
 MODES: dict[str, Callable[[Any], bool]] = {
     "low-latency": lambda link: link.terms.lowlatency,
@@ -222,3 +222,16 @@ fault(
     send=_silent_in(lambda link: link.session != link.name),
     caught_by="close-scope/each-link-of-a-session-is-kept-alive",
 )
+
+
+@faulty(caught_by="session-modes/a-low-latency-session-lives-and-ends")
+class IsRenewedByWorkAloneInLowLatency(Reference):
+    """Does not count KEEP_ALIVE for the lease of a low-latency session."""
+
+    worked = 0.0
+
+    def on_message(self, link, seen):
+        if link.live and link.terms.lowlatency and isinstance(seen.message, KeepAlive):
+            link.last_heard = self.worked
+        self.worked = link.last_heard
+        super().on_message(link, seen)

@@ -47,7 +47,8 @@ def an_unknown_version_is_unsupported(scene: Scene, v: Variation, *, version: in
 )
 def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
     """
-    A version that is not 0x09 is refused by CLOSE, whatever its reason; of the neighbours of 0x09, without S, too.
+    A version that is not 0x09 is refused by CLOSE, whatever its reason; of the neighbours of 0x09, without S and of a node that
+    had a session before, too.
 
         us      InitSyn (another version)
         target  Close, never InitAck
@@ -61,6 +62,11 @@ def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
         other = scene.dialogue("other")
         other.send(other.init_syn(version=version, resolution=None, batch_size=None))
         other.expect_refusal("init", by_close=True, never=InitAck)
+        before = scene.session("before")
+        before.leave()
+        again = scene.dialogue("again", zid=before.zid)
+        again.send(again.init_syn(version=version))
+        again.expect_refusal("init", by_close=True, never=InitAck)
 
 
 @case(

@@ -151,6 +151,26 @@ def all_complete_ones_are_asked(scene: Scene) -> None:
     )
 
 
+@case("query/all-complete-reaches-complete", needs=ROUTES, control=all_complete_ones_are_asked)
+def the_complete_one_of_a_session_is_asked(scene: Scene) -> None:
+    """
+    Target AllComplete: a session with two queryables that match is asked if one of them is complete, the later one or the earlier one.
+
+        one, other  DECLARE (queryable k), DECLARE (queryable k/**), the second or the first of them complete
+        querier     REQUEST (target AllComplete)
+        target      to both: REQUEST
+    """
+    querier, one, other = parties(scene, "querier", "one", "other")
+    for each, later in ((one, True), (other, False)):
+        each.declares_queryable("k", complete=not later)
+        each.declares_queryable("k/**", complete=later)
+
+    asked = querier.asks("k", target=Target.ALL_COMPLETE)
+
+    for each in (one, other):
+        each.takes(asked, step=f"{each.name} is asked")
+
+
 @case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)
 def nobody_complete_is_nobody_asked(scene: Scene) -> None:
     """

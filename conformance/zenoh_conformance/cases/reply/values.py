@@ -33,7 +33,7 @@ from zenoh_conformance.primitives import Encoding, Timestamp, ZenohID
 from zenoh_conformance.talking import Asked, Party, Scene, parties, payload_of, told
 from zenoh_conformance.wire import Exts
 
-PARAMETERS = ("", "a", "a=1;b=2", "a=1&b=2", "ü=漢", "?#/*$ %00", "x" * 5000)
+PARAMETERS = ("", "a", "a=1;b=2", "a=1&b=2", "a=1&a=2", "ü=漢", "?#/*$ %00", "x" * 5000)
 """What may stand behind a question: no page gives it a form."""
 
 WHO = ResponderId(zid=ZenohID(b"\x77\x88"), eid=4000)

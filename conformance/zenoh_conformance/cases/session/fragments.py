@@ -153,15 +153,21 @@ def pieces_of_two_lanes_are_told_apart(scene: Scene) -> None:
     come_whole_in_turn(publisher, subscriber, priority=URGENT)
 
 
-@case("fragmentation/drop-discards", needs=(*ROUTES, "patch"), control=pieces_are_put_together, is_heard=True)
-def what_is_dropped_is_discarded(scene: Scene) -> None:
+@case(
+    "fragmentation/drop-discards",
+    needs=(*ROUTES, "patch"),
+    control=pieces_are_put_together,
+    parameters=({}, {"at": "last-piece"}),
+    is_heard=True,
+)
+def what_is_dropped_is_discarded(scene: Scene, *, at: str = "end") -> None:
     """
     The sender gives a message up, in each of three channels: what came of it is nothing, and what comes after it is whole. A node of
     patch 0 knows no Drop.
 
         publisher  InitSyn (patch 1)
         target     InitAck (patch 1)
-        publisher  FRAGMENT, .. FRAGMENT (all of a PUSH), FRAGMENT (Drop, M clear)
+        publisher  FRAGMENT, .. FRAGMENT (all of a PUSH), FRAGMENT (Drop, M clear); or Drop is on the last of them
         publisher  the same as best effort, and in another lane if there are lanes
         publisher  FRAME (another PUSH)
         target     to the subscriber: the other PUSH
@@ -175,9 +181,11 @@ def what_is_dropped_is_discarded(scene: Scene) -> None:
             replace(each, more=True) for each in in_pieces(publisher, dropped, 3, reliable=reliable, priority=priority)
         ]
         lane: list[Any] = [each for each in pieces[0].exts if not isinstance(each, First)]
-        number = publisher.us.next_sn(reliable, priority)
-        end = replace(pieces[-1], more=False, sn=number, exts=exts(*lane, Drop()), payload=b"")
-        for each in (*pieces, end):
+        if at == "end":
+            number = publisher.us.next_sn(reliable, priority)
+            pieces.append(replace(pieces[-1], sn=number, payload=b""))
+        pieces[-1] = replace(pieces[-1], more=False, exts=exts(*lane, Drop()))
+        for each in pieces:
             publisher.us.send(each)
     publisher.puts("k/after", b"1")
     publisher.settles()

@@ -98,7 +98,7 @@ def a_session_lives_until_its_lease_is_over(scene: Scene) -> None:
     us.expect_live()
 
 
-LIFE = ("is-kept-alive", "is-renewed", "expires", "closes")
+LIFE = ("is-kept-alive", "is-renewed", "is-renewed-by-keep-alives", "expires", "closes")
 """What a session of a mode does."""
 
 
@@ -221,16 +221,16 @@ def lives(scene: Scene, what: str, offers: Sequence[str]) -> None:
     ack = us.ask(us.init_syn(exts=sane.offers(*offers)), expect=InitAck, step="not reached: init")
     agreed = {type(ext).__name__ for ext in ack.exts} >= set(offers)
     us.require(agreed, expected=offers[0], got="none", step="not reached: init.exts")
-    short = {"expires": LEASE_MS, "is-renewed": 2 * LEASE_MS}.get(what)
+    short = LEASE_MS if what == "expires" else 2 * LEASE_MS if what.startswith("is-renewed") else None
     lease = {"lease": 3600} if short is None else {"lease_in_seconds": False, "lease": short}
     theirs: Open = us.ask(us.open_syn(ack, **lease), expect=OpenAck, step="not reached: open")
 
     if what == "is-kept-alive":
         keeps_its_lease(scene, us, theirs)
         calm(scene)
-    elif what == "is-renewed":
+    elif what.startswith("is-renewed"):
         with us.about("session-establishment/any-message-renews-lease"):
-            is_renewed(us)
+            is_renewed(us, by_keep_alives=what.endswith("keep-alives"))
     elif what == "expires":
         with us.about("session-establishment/lease-expiry-ends-session"):
             expires(us)
@@ -242,10 +242,13 @@ def lives(scene: Scene, what: str, offers: Sequence[str]) -> None:
             us.expect_end(step="after Close")
 
 
-def is_renewed(us: Dialogue) -> None:
-    """Publish in each fifth of the lease, and deviate unless the session lives."""
+def is_renewed(us: Dialogue, *, by_keep_alives: bool) -> None:
+    """Publish in each fifth of the lease, or say no more than KEEP_ALIVE, and deviate unless the session lives."""
     for _ in range(7):
-        us.publish(f"zconform/nobody/{us.zid.hex()}", b"x")
+        if by_keep_alives:
+            us.send(KeepAlive())
+        else:
+            us.publish(f"zconform/nobody/{us.zid.hex()}", b"x")
         for _ in us.stream(us.lease / 5):
             pass
         step = OVERSLEPT if us.overslept else "while something is said"
