@@ -43,16 +43,56 @@ static const uint8_t *skip(Reader *r, uint64_t n) { /* n bytes, and where they s
     return here;
 }
 
-static int extensions(Reader *r, unsigned header, unsigned known) { /* 0 for a mandatory one whose id is no bit of `known` */
+static void text(Reader *r) { /* a length, and so many bytes of UTF-8 */
+    uint64_t n = vle(r);
+    const uint8_t *at = skip(r, n);
+    for (const uint8_t *end = r->at; at < end && !r->bad;) {
+        unsigned lead = *at++, rest = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4 || end - at < (long)rest) r->bad = 1;
+        else if (rest && (*at < (lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80) || *at > (lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf))) r->bad = 1;
+        for (; rest && !r->bad; rest--) r->bad |= (*at++ & 0xc0) != 0x80;
+    }
+}
+
+static void zid(Reader *r, uint64_t n) { /* a ZenohID of n bytes, which is not zero */
+    static const uint8_t zero[16];
+    if (n < 1 || n > 16) r->bad = 1;
+    const uint8_t *here = skip(r, n);
+    if (!r->bad) r->bad = !memcmp(here, zero, n);
+}
+
+static void timestamp(Reader *r) {
+    vle(r), zid(r, vle(r));
+}
+
+static void encoding(Reader *r) {
+    if (vle(r) & 1) skip(r, vle(r));
+}
+
+static void source(Reader *r) { /* a ZenohID and two numbers */
+    zid(r, 1 + (byte(r) >> 4)), vle(r), vle(r);
+}
+
+typedef void (*Content)(Reader *); /* what an extension of bytes holds */
+
+static int extensions_of(Reader *r, unsigned header, unsigned known, const Content *content) { /* 0 for a mandatory one whose id is no bit of `known` */
     for (int more = header & Z; more && !r->bad;) {
         unsigned ext = byte(r);
-        if ((ext & MANDATORY && !(known >> (ext & 0xf) & 1)) || (ext >> 5 & 3) == 3) return 0;
+        unsigned form = (ext & 0xf) == 15 ? 2 : 1; /* of those that are known: bytes for WireExpr, else a number */
+        if ((ext & MANDATORY && !(known >> (ext & 0xf) & 1 && (ext >> 5 & 3) == form)) || (ext >> 5 & 3) == 3) return 0;
         if ((ext >> 5 & 3) == 1) vle(r);
-        if ((ext >> 5 & 3) == 2) skip(r, vle(r));
+        if ((ext >> 5 & 3) == 2) {
+            const uint8_t *here = skip(r, vle(r));
+            Reader in = {here, r->at, r->bad};
+            if (content && content[ext & 0xf]) content[ext & 0xf](&in);
+            r->bad |= in.bad;
+        }
         more = ext & Z;
     }
     return !r->bad;
 }
+
+static int extensions(Reader *r, unsigned header, unsigned known) { return extensions_of(r, header, known, NULL); }
 
 static uint8_t *put(uint8_t *out, uint64_t value) {
     for (; value > 0x7f; value >>= 7) *out++ = (uint8_t)(value | 0x80);
@@ -106,17 +146,18 @@ static void on_open(Session *s, Reader *r, unsigned header) {
 
 static void key(Reader *r, unsigned header) { /* its number, and what follows it */
     vle(r);
-    if (header & A) skip(r, vle(r));
+    if (header & A) text(r);
 }
 
 static void on_query(Session *s, Reader *r, unsigned header) { /* nobody serves anything here: each query is over at once */
+    static const Content of_request[16] = {[2] = timestamp}, of_query[16] = {[1] = source, [3] = encoding};
     uint64_t id = vle(r);
     key(r, header);
-    if (!extensions(r, header, NODE_ID | TARGET)) refuse(s, INVALID);
+    if (!extensions_of(r, header, NODE_ID | TARGET, of_request)) refuse(s, INVALID);
     unsigned query = byte(r);
     if (query & A) vle(r);
-    if (query & S) skip(r, vle(r));
-    if ((query & 0x1f) != QUERY || !extensions(r, query, 0)) refuse(s, INVALID);
+    if (query & S) text(r);
+    if ((query & 0x1f) != QUERY || !extensions_of(r, query, 0, of_query)) refuse(s, INVALID);
     uint8_t over[32] = {FRAME | R}, *at = put(over + 1, s->sn);
     *at++ = RESPONSE_FINAL;
     say(s, over, (size_t)(put(at, id) - over));
@@ -126,8 +167,8 @@ static void on_query(Session *s, Reader *r, unsigned header) { /* nobody serves 
 static int value(Reader *r) { /* PUT or DEL, to its end; 0 where it must be rejected */
     unsigned body = byte(r), id = body & 0x1f;
     if (id != PUT && id != DEL) return 0;
-    if (body & A) vle(r), skip(r, vle(r)); /* a timestamp */
-    if (body & S && vle(r) & 1) skip(r, vle(r)); /* an encoding, and its schema */
+    if (body & A) timestamp(r);
+    if (body & S) encoding(r);
     if (!extensions(r, body, 0)) return 0;
     if (id == PUT) skip(r, vle(r));
     return 1;
@@ -142,7 +183,7 @@ static int response(Reader *r, unsigned header) {
         return extensions(r, body, 0) && value(r);
     }
     if ((body & 0x1f) != ERR) return 0;
-    if (body & S && vle(r) & 1) skip(r, vle(r));
+    if (body & S) encoding(r);
     return extensions(r, body, 0) && skip(r, vle(r));
 }
 
@@ -174,8 +215,7 @@ static int on_network(Reader *r, unsigned header) { /* nobody subscribes, asks o
     return 1;
 }
 
-static void on_frame(Session *s, Reader *r, unsigned header) {
-    if (vle(r) > s->mask || !extensions(r, header, 0)) refuse(s, INVALID);
+static void on_messages(Session *s, Reader *r) {
     while (r->at < r->end && (*r->at & 0x1f) > 0x18) {
         unsigned inner = byte(r);
         if ((inner & 0x1f) == REQUEST) on_query(s, r, inner);
@@ -183,9 +223,25 @@ static void on_frame(Session *s, Reader *r, unsigned header) {
     }
 }
 
-static void on_fragment(Session *s, Reader *r, unsigned header) { /* the last thing in its batch */
+static void on_frame(Session *s, Reader *r, unsigned header) {
     if (vle(r) > s->mask || !extensions(r, header, 0)) refuse(s, INVALID);
-    r->at = r->end; /* a real node puts the pieces together */
+    on_messages(s, r);
+}
+
+static void on_fragment(Session *s, Reader *r, unsigned header) { /* the last thing in its batch; no lanes were settled */
+    static uint8_t pieces[2][1 << 20];
+    static size_t have[2];
+    uint8_t *whole = pieces[!(header & R)];
+    size_t *size = &have[!(header & R)], more;
+    if (vle(r) > s->mask || !extensions(r, header, 0)) refuse(s, INVALID);
+    more = (size_t)(r->end - r->at);
+    if (more > sizeof *pieces - *size) refuse(s, INVALID);
+    memcpy(whole + *size, skip(r, more), more);
+    *size += more;
+    if (header & S) return; /* M: more of it follows */
+    Reader all = {whole, whole + *size, 0};
+    *size = 0;
+    on_messages(s, &all);
 }
 
 static void on_batch(Session *s, const uint8_t *bytes, size_t n) {

@@ -122,7 +122,7 @@ fault(
             and node.say(node.link_of(pending.asker), ResponseFinal(id=pending.request_id))
         )
     ),
-    caught_by="query-ends/a-spent-budget-ends-a-query-once",
+    caught_by="query-waits/a-spent-budget-ends-a-query-once",
 )
 fault(
     "ends-one-query-of-who-has-left",

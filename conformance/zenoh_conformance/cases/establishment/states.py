@@ -11,7 +11,7 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Fragment, Frame, Join, KeepAlive, Oam, sane
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking import Dialogue, Scene, Sendable, live_session
+from zenoh_conformance.talking import Dialogue, Scene, Sendable
 from zenoh_conformance.wire import Enc
 
 from .fields import end
@@ -79,7 +79,6 @@ def session_traffic_is_no_step_of_a_handshake(scene: Scene, *, what: str, state:
     control=a_sane_handshake_is_accepted,
     parameters=grid(what=tuple(STEPS)),
     breaks=("law/cookie-echo", "law/handshake-messages-in-order", "law/no-challenge-round"),
-    is_of_both=True,
 )
 def a_handshake_message_opens_nothing_in_a_session(scene: Scene, *, what: str) -> None:
     """
@@ -89,7 +88,7 @@ def a_handshake_message_opens_nothing_in_a_session(scene: Scene, *, what: str) -
         us      InitSyn, InitAck, OpenSyn or OpenAck
         target  Close, or the link ends, or nothing; never InitAck nor OpenAck
     """
-    us = live_session(scene)
+    us = scene.session()
     heard = len(us.heard)
 
     us.send(STEPS[what](us))

@@ -110,8 +110,7 @@ def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
 )
 def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str, more: int = 0) -> None:
     """
-    A queryable leaves before its final, or takes back what it declared and answers on: the query ends all the same, and not before;
-    as do others that it has not answered yet.
+    A queryable leaves before its final, or takes back what it declared and answers on: each query ends all the same, and not before.
 
         queryable  RESPONSE, then CLOSE, or the end of the link; or DECLARE (undeclare), RESPONSE, RESPONSE_FINAL
         target     to the querier: each RESPONSE, RESPONSE_FINAL
@@ -123,7 +122,6 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str, more: int 
     others = [querier.asks("k", parameters=f"more={number}") for number in range(more)]
     for each in others:
         queryable.takes(each)
-
     if how == "taken-back":
         queryable.retracts(UQueryable, declared.id)
         answers(queryable, asked, b"2")
@@ -132,12 +130,10 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str, more: int 
         return
     if how == "left":
         queryable.leaves()
+        querier.expect_answers(asked, [b"1"], step="its source is gone: left")
     else:
         queryable.us.break_off()
-
-    querier.expect_answers(asked, [b"1"], step=f"its source is gone: {how}") if how != "cut" else querier.expect_final(
-        asked
-    )
+        querier.expect_final(asked)
     for each in others:
         querier.expect_final(each, step=f"the source of several is gone: {how}")
 
@@ -233,34 +229,6 @@ def no_more_answers_come_than_the_budget_wants(scene: Scene, *, budget: int) -> 
         us.require(came <= budget, expected="no more answers than the budget", got="more", step="past the budget")
         with us.about("reply/reply-delivers-value"):
             us.require(came == budget, expected="as many answers as the budget", got="fewer", step="within the budget")
-
-
-@case("reply/exactly-one-final", needs=ROUTES, control=no_more_answers_come_than_the_budget_wants)
-def a_spent_budget_ends_a_query_once(scene: Scene) -> None:
-    """
-    The Budget is spent by one of two queryables, and both end what they were asked: the querier is told once that it is over.
-
-        querier     REQUEST (target All, Budget 1)
-        one         RESPONSE
-        one, other  RESPONSE_FINAL
-        target      to the querier: RESPONSE, RESPONSE_FINAL
-    """
-    querier, one, other = parties(scene, "querier", "one", "other")
-    for each in (one, other):
-        each.declares_queryable("k")
-    asked = querier.asks("k", target=Target.ALL, consolidation=1, budget=1)
-    other.takes(asked)
-
-    one.replies(asked, b"1")
-    querier.expect_answer(asked)
-    for each in (one, other):
-        each.finishes(asked)
-        each.settles()
-
-    querier.expect_end(asked)
-    querier.settles()
-    ends = querier.finals(asked)
-    querier.us.require(ends == 1, expected="one ResponseFinal", got=str(ends), step="after both have ended")
 
 
 @case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable, breaks=("law/one-final",))

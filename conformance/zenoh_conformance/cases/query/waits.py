@@ -1,10 +1,11 @@
-"""How long a query waits, and for how many answers: a Timeout has 64 bits, and errors count. Toward a node that routes."""
+"""How long a query waits, and for how many answers: Timeouts have 64 bits, errors count, a Budget is spent once. Toward a router."""
 
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import LONGEST_MOMENT, ROUTES, asked_of, is_answered_after_a_moment
-from zenoh_conformance.talking import Scene
+from zenoh_conformance.messages import Target
+from zenoh_conformance.talking import Scene, parties
 
 from .ends import (
     a_query_does_not_end_before_its_timeout,
@@ -62,3 +63,31 @@ def errors_count_for_the_budget(scene: Scene, *, budget: int) -> None:
     querier.expect_end(asked)
     few = len(querier.answers(asked)) <= budget
     querier.us.require(few, expected="no more answers than the budget", got="more", step="past the budget")
+
+
+@case("reply/exactly-one-final", needs=ROUTES, control=no_more_answers_come_than_the_budget_wants)
+def a_spent_budget_ends_a_query_once(scene: Scene) -> None:
+    """
+    The Budget is spent by one of two queryables, and both end what they were asked: the querier is told once that it is over.
+
+        querier     REQUEST (target All, Budget 1)
+        one         RESPONSE
+        one, other  RESPONSE_FINAL
+        target      to the querier: RESPONSE, RESPONSE_FINAL
+    """
+    querier, one, other = parties(scene, "querier", "one", "other")
+    for each in (one, other):
+        each.declares_queryable("k")
+    asked = querier.asks("k", target=Target.ALL, consolidation=1, budget=1)
+    other.takes(asked)
+
+    one.replies(asked, b"1")
+    querier.expect_answer(asked)
+    for each in (one, other):
+        each.finishes(asked)
+        each.settles()
+
+    querier.expect_end(asked)
+    querier.settles()
+    ends = querier.finals(asked)
+    querier.us.require(ends == 1, expected="one ResponseFinal", got=str(ends), step="after both have ended")
