@@ -151,7 +151,7 @@ def all_complete_ones_are_asked(scene: Scene) -> None:
     )
 
 
-@case("query/all-complete-reaches-complete", needs=ROUTES, control=all_complete_ones_are_asked)
+@case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)
 def the_complete_one_of_a_session_is_asked(scene: Scene) -> None:
     """
     Target AllComplete: a session with two queryables that match is asked if one of them is complete, the later one or the earlier one.
