@@ -105,6 +105,13 @@ class ApplicationParty(Party):
                 self.us.deviate(expected=what or kind.__name__, got=self.us.text_of(None), step=step)
         return found
 
+    def awaits(self, holds: Callable[[], bool]) -> bool:
+        """Take in what the application is told until it holds, for as long as our patience lasts: whether it holds."""
+        deadline = self.us.wire.now() + self.us.unit
+        while not holds() and self._hears(lambda key: True, deadline - self.us.wire.now()):
+            pass
+        return holds()
+
     def _listen(self) -> None:
         """What comes is taken in where it is waited for."""
 
