@@ -55,8 +55,9 @@ def by_cause(judgements: Sequence[Judgement]) -> Iterable[list[Judgement]]:
         return trait
 
     names = {id(one): ("judgement", at) for at, one in enumerate(judgements)}
+    explained = {id(one) for _, one in _by_one_message(judgements) if is_loss(found(one))}
     for one in judgements:
-        for trait in _traits(one):
+        for trait in () if id(one) in explained else _traits(one):
             leader[root(trait)] = root(names[id(one)])
     for one, other in _pairs(judgements):
         leader[root(names[id(one)])] = root(names[id(other)])
@@ -102,7 +103,7 @@ def _traits(one: Judgement) -> Iterator[Trait]:
         area, kind = one.key.check.partition("/")[0], kind_awaited(was)
         if area != _ROUTING and kind in ("push", "request"):
             yield "lost in", area
-        if kind in _FAMILIES:
+        if kind in _FAMILIES and not (kind == _FINAL and str(was["got"]).startswith(_ENDS)):
             yield "lost", _FAMILIES[kind]
     if _ORDER.search(str(was.get("expected", ""))):
         yield ("order",)
@@ -146,7 +147,8 @@ def _traits_of_field(path: str, got: str) -> Iterator[Trait]:
         yield ("field lost", kind) if got == "none" and _EXTENSION.search(path) else ("field", kind, name)
 
 
-_FAMILIES: Final = {"push": "push", "request": "query", "response": "query", "response_final": "final"}
+_FINAL: Final = "response_final"
+_FAMILIES: Final = {"push": "push", "request": "query", "response": "query", _FINAL: "final"}
 """Kind of message to what is lost with it: without its REQUEST a query has no RESPONSE, and each may be what a check awaits first."""
 _ORDER: Final = re.compile(r"\border\b")
 _EXTENSION: Final = re.compile(r"\.exts\.\w+$")
@@ -203,6 +205,9 @@ CHOICE: Final = "to whom"
 """The step at which a check looks who was asked: a query that is lost looks like another choice."""
 _DECLARATION: Final = re.compile(r"D_?(?:SUBSCRIBER|QUERYABLE)\b", re.IGNORECASE)
 """The declarations without which publications and queries do not come: a token asks for nothing."""
+_ONE: Final = re.compile(r"one\b(?!.* or )")
+_AT_MOST_ONE: Final = re.compile(r"[01]\b|\D")
+"""How a check says that one is to be asked, and that no more were."""
 FRAGMENT: Final = "fragment"
 _LANE_OF_FRAME: Final = "frame.exts.qos"
 _CARRIERS: Final = ("batch", "frame", FRAGMENT)
@@ -235,7 +240,8 @@ def _is_told_by(was: Mapping[str, Any], path: str) -> bool:
     if kind == FRAGMENT and FRAGMENT in str(was.get("path", "")).partition(".")[0]:
         return True
     if is_loss(was):
-        return kind in _CARRIERS or (kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH)
+        carries = kind in _CARRIERS and path != _LANE_OF_FRAME
+        return carries or (kind == awaited and path.rpartition(".")[2] in _TELLS_WHICH)
     if kind == "frame" and not awaited:
         return path.endswith(".qos") and "priority" in str(was.get("expected", ""))
     return kind == awaited or (not awaited and kind in FORWARDED)
@@ -259,11 +265,17 @@ def is_varied(one: Judgement) -> bool:
 
 
 def _by_a_lost_query(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
-    """Queries that do not reach a queryable, and another choice of those that are asked."""
+    """Queries that do not reach a queryable, and another choice of those that are asked: of fewer, since a loss adds nobody."""
     lost = [one for one in judgements if is_loss(found(one)) and kind_awaited(found(one)) == "request"]
-    for one in judgements:
-        if found(one).get("path") == CHOICE and lost:
-            yield lost[0], one
+    choices = [one for one in judgements if found(one).get("path") == CHOICE]
+    if lost and not any(map(_is_of_more, choices)):
+        yield from ((lost[0], one) for one in choices)
+
+
+def _is_of_more(choice: Judgement) -> bool:
+    """Whether several were asked where one is due."""
+    was = found(choice)
+    return bool(_ONE.match(str(was.get("expected", "")))) and not _AT_MOST_ONE.match(str(was.get("got", "")))
 
 
 def _by_circumstances(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:

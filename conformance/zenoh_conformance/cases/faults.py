@@ -128,6 +128,7 @@ COMES: Final[Mapping[str, str]] = {
     "OpenSyn": "session-establishment/open-syn-answers-init-ack",
 }
 """A message that is due, and the requirement that it comes."""
+_COMING: Final = frozenset(COMES.values())
 
 
 def _lost_at_times(judgements: Sequence[Judgement]) -> str:
@@ -170,8 +171,8 @@ def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
 
     Before all that of a check which says what is wrong, and not only that something did not come, or that others were asked, or that
     fragments make no message; one that names the field; one that a check is about, and not a step on its way, and that it finds in any
-    circumstances; the earliest step of a plain session; what other checks rest on; what shows most often; what covers most of the
-    vectors that a node took wrongly.
+    circumstances, or that a message comes, which is broken where it is lost in some; the earliest step of a plain session; what other
+    checks rest on; what shows most often; what covers most of the vectors that a node took wrongly.
     """
     direct = [one for one in group if not is_loss(found(one)) and found(one).get("path") != CHOICE]
     named = any(is_field(str(found(one).get("path", ""))) for one in direct)
@@ -181,7 +182,7 @@ def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
         all(map(_is_unread, direct)),
         not named,
         not own,
-        all(map(is_varied, own)),
+        all(map(is_varied, own)) and (bool(direct) or group[0].key.requirement not in _COMING),
         min(map(_step, group)),
         not any(one.key.check in below for one in group),
         -len(group),

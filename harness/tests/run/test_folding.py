@@ -464,7 +464,8 @@ def test_what_is_lost_once_in_a_while_is_not_lost_by_what_is_wrong_each_time() -
     case = red("a/b", INIT, details=beside, cause="c", verdict=Verdict.FLAKY)
 
     assert heads(lane, case) == {RAISED, "reply/final-always-comes"}
-    assert heads(lane, replace(case, verdict=Verdict.FAIL)) == {RAISED}
+    number = replace(lane, **finding(path="frame.sn", expected="the next one", got="another"))
+    assert heads(number, replace(case, verdict=Verdict.FAIL)) == {RAISED}
 
 
 def test_one_that_comes_late_is_late_once_wherever_it_is_waited_for() -> None:

@@ -123,12 +123,12 @@ def what_fills_batches_comes_whole(scene: Scene) -> None:
     takes(scene, SIZE)
     publisher, subscriber = heard_of(scene)
 
-    for number in range(MANY):
-        publisher.says(push(publisher, "k/many", number.to_bytes(2, "big") * (SIZE // 2)))
+    values = [number.to_bytes(2, "big") * (SIZE // 2) for number in range(MANY)]
+    for value in values:
+        publisher.says(push(publisher, "k/many", value))
 
-    for number in range(MANY):
-        value = number.to_bytes(2, "big") * (SIZE // 2)
-        expect_value(subscriber, "k/many", value, step=f"publication {number + 1} of {MANY}")
+    for number, value in enumerate(values, 1):
+        expect_value(subscriber, "k/many", value, step=f"publication {number} of {MANY}", later=values[number:])
 
 
 @case(
@@ -241,11 +241,13 @@ def a_low_latency_batch_holds_many_messages(scene: Scene) -> None:
     publisher, subscriber = low_latency(scene, "publisher", "subscriber")
     subscriber.declares_subscriber("k")
     subscriber.settles()
-    pushes = [push(publisher, "k", bytes([number])) for number in range(3)]
+    values = [bytes([number]) for number in range(3)]
+    pushes = [push(publisher, "k", value) for value in values]
     fit = max(1, publisher.us.room // len(encode(pushes[0])))
 
     for at in range(0, len(pushes), fit):
         publisher.us.send(*pushes[at : at + fit])
 
-    for number in range(len(pushes)):
-        expect_value(subscriber, "k", bytes([number]), step=f"message {number + 1} of {len(pushes)}")
+    for number, value in enumerate(values, 1):
+        step = f"message {number} of {len(values)}"
+        expect_value(subscriber, "k", value, step=step, later=values[number:])

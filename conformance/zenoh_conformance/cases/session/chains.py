@@ -61,7 +61,8 @@ def chains_follow_each_other_on_a_channel(scene: Scene, *, priority: int, reliab
         for number, payload in enumerate(values):
             if not reliable:
                 says_until_it_comes(publisher, subscriber, payload, priority)
-            expect_value(subscriber, "k", payload, step=f"publication {number + 1} of {len(values)}")
+            step = f"publication {number + 1} of {len(values)}"
+            expect_value(subscriber, "k", payload, step=step, later=values[number + 1 :])
 
 
 def says_divided(publisher: Party, payload: bytes, reliable: bool, priority: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any
@@ -60,9 +60,13 @@ def fits(who: Party, pieces: int) -> int:
     return max(1, min(SIZE, pieces * (who.us.room - FRAGMENT_HEAD) - PUSH_HEAD))
 
 
-def expect_value(who: Party, key: str, payload: bytes, *, step: str) -> None:
-    """That value comes."""
+def expect_value(who: Party, key: str, payload: bytes, *, step: str, later: Collection[bytes] = ()) -> None:
+    """That value comes; one of `later`, which were sent behind it, tells that it was lost or overtaken."""
     got = payload_of(who.expect_push(key, step=step))
+    if got != payload and got in later:
+        came = who.awaits(lambda: any(payload_of(heard.message) == payload for heard in who.heard(Push)))
+        who.us.require(came, expected="Push", got=who.us.text_of(None), step=step)
+        who.us.deviate(expected="the order as sent", got="another", step=step)
     who.us.require(got == payload, expected=f"{len(payload)} bytes as sent", got="others", step=step)
 
 
@@ -258,8 +262,9 @@ def every_message_of_a_batch_is_taken(scene: Scene, *, how: str) -> None:
             between: list[Sendable] = [KeepAlive()] if how == "with-keep-alives" else []
             publisher.us.send(*chain.from_iterable([*between, publisher.us.frame(each)] for each in some))
 
-    for number in range(count):
-        expect_value(subscriber, "k/a", bytes([number]), step=f"message {number + 1} of {count}")
+    values = [bytes([number]) for number in range(count)]
+    for number, value in enumerate(values, 1):
+        expect_value(subscriber, "k/a", value, step=f"message {number} of {count}", later=values[number:])
 
 
 def come_whole_in_turn(
