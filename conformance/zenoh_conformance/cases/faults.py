@@ -182,12 +182,19 @@ def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
         all(map(_is_unread, direct)),
         not named,
         not own,
-        all(map(is_varied, own)) and (bool(direct) or group[0].key.requirement not in _COMING),
+        _rank_of_circumstances(own, is_direct=bool(direct)),
         min(map(_step, group)),
         not any(one.key.check in below for one in group),
         -len(group),
         -max(len(vectors_of(one)) for one in group),
     )
+
+
+def _rank_of_circumstances(own: Sequence[Judgement], *, is_direct: bool) -> int:
+    """What a check finds in any circumstances comes first, but for a message that is lost in those that a cause names."""
+    if not all(map(is_varied, own)):
+        return 1
+    return 0 if own and not is_direct and own[0].key.requirement in _COMING else 2
 
 
 def _is_unread(one: Judgement) -> bool:
