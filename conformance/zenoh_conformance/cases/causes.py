@@ -46,7 +46,10 @@ Trait = tuple[Hashable, ...]
 
 
 def by_cause(judgements: Sequence[Judgement]) -> Iterable[list[Judgement]]:
-    """The sets of judgements that traits, or pairs of one cause, connect."""
+    """The sets of judgements that traits, or pairs of one cause, connect.
+
+    A loss that a law explains says only which requirement the law's fault breaks, and nothing of what is lost elsewhere.
+    """
     leader: dict[Trait, Trait] = {}
 
     def root(trait: Trait) -> Trait:
@@ -57,7 +60,7 @@ def by_cause(judgements: Sequence[Judgement]) -> Iterable[list[Judgement]]:
     names = {id(one): ("judgement", at) for at, one in enumerate(judgements)}
     explained = {id(one) for _, one in _by_one_message(judgements) if is_loss(found(one))}
     for one in judgements:
-        for trait in () if id(one) in explained else _traits(one):
+        for trait in [_by_requirement(one)] if id(one) in explained else _traits(one):
             leader[root(trait)] = root(names[id(one)])
     for one, other in _pairs(judgements):
         leader[root(names[id(one)])] = root(names[id(other)])
@@ -65,6 +68,10 @@ def by_cause(judgements: Sequence[Judgement]) -> Iterable[list[Judgement]]:
     for one in judgements:
         folded[root(names[id(one)])].append(one)
     return folded.values()
+
+
+def _by_requirement(one: Judgement) -> Trait:
+    return "requirement", one.key.requirement
 
 
 def _pairs(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
@@ -91,7 +98,7 @@ def _traits(one: Judgement) -> Iterator[Trait]:
     was = found(one)
     if one.verdict is Verdict.SLOW and not was:
         yield "slow", words_of(one.cause)
-    yield "requirement", one.key.requirement
+    yield _by_requirement(one)
     if _UNKNOWN in one.cause:  # a golden vector that has one covers the field in whose place it stands
         yield "requirement", "primitives/unknown-mandatory-rejected"
     yield from (("vector", name) for name in vectors_of(one))
