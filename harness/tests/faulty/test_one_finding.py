@@ -139,6 +139,9 @@ def test_of_a_hundred_pairs_both_are_named_in_ninety_five() -> None:
     assert len(missed) <= PAIRS // 20, missed
 
 
+LIVES_ON, DEAD = "never-lets-a-session-expire-that-has-declared", "keep-alive/silent-session-is-dead"
+
+
 @pytest.mark.parametrize(
     ("name", "more", "requirement"),
     [
@@ -152,8 +155,8 @@ def test_of_a_hundred_pairs_both_are_named_in_ninety_five() -> None:
         ("changed-push-put-kind", "multicast/a-join-suffices-to-be-heard", "push/put-delivers-value"),
         ("loses-query-with-1-bytes", "application/a-queryable-ends-what-it-answers", "query/query-reaches-intersecting"),
         ("loses-publication-in-lane-2", "application-terms/an-application-hears-every-channel", "push/push-reaches-intersecting"),
-        ("never-lets-a-session-expire-that-has-declared", "session-leases/what-a-dead-session-declared-is-taken-back", "keep-alive/silent-session-is-dead"),
-        ("never-lets-a-session-expire-that-has-declared", "session-leases/a-source-that-dies-is-waited-for-no-more", "keep-alive/silent-session-is-dead"),
+        (LIVES_ON, "session-leases/what-a-dead-session-declared-is-taken-back", DEAD),
+        (LIVES_ON, "session-leases/a-source-that-dies-is-waited-for-no-more", DEAD),
         ("drops-a-version-silently", "establishment-init/its-own-zid-is-refused", "session-establishment/refused-version-closes"),
     ],
 )  # fmt: skip

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 from judgements import RAISED, finding, heads, red
 
-QUERY, BEST, PUSH = "query/query-reaches-intersecting", "query/best-matching-reaches-one", "push/push-reaches-intersecting"
+QUERY, BEST, PUSH = (
+    "query/query-reaches-intersecting",
+    "query/best-matching-reaches-one",
+    "push/push-reaches-intersecting",
+)
 VALUE, SCOPE, ALL = "push/put-delivers-value", "primitives/wire-expr-concatenates", "query/all-reaches-every-match"
 LOST = {"expected": "Push", "got": "silence"}
 
@@ -16,7 +20,9 @@ def test_a_frame_in_another_lane_loses_no_message(field: str, *, alike: bool) ->
     law = red("law/frame-carries-priority", RAISED, **finding(path=field, expected="its own", got="another"))
     lost = finding(path="to receiver-1", **LOST)["details"] | {"laws_beside": ["law/frame-carries-priority"]}
 
-    assert heads(law, red("routing-varied/a-publication", PUSH, details=lost)) == ({RAISED} if alike else {RAISED, PUSH})
+    assert heads(law, red("routing-varied/a-publication", PUSH, details=lost)) == (
+        {RAISED} if alike else {RAISED, PUSH}
+    )
 
 
 @pytest.mark.parametrize(

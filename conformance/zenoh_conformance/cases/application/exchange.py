@@ -265,7 +265,9 @@ def a_queryable_ends_what_it_answers(scene: Scene, *, answers: int) -> None:
     right = payloads == [bytes([number]) for number in range(answers)]
     with us.us.about("reply/reply-delivers-value"):
         us.us.require(len(payloads) >= answers, expected=f"{answers} answers", got="fewer", step="the answers")
-        us.us.require(right, expected=f"{answers} answers", got=f"{len(payloads)} of another choice", step="the answers")
+        us.us.require(
+            right, expected=f"{answers} answers", got=f"{len(payloads)} of another choice", step="the answers"
+        )
 
 
 @case("reply/err-on-failure", role=Side.INITIATOR, needs=SERVES, control=a_queryable_ends_what_it_answers)
