@@ -22,18 +22,18 @@ SILENT = {("udp", "ignores-what-is-not-due"), ("udp", "stays-open-after-close")}
 """They say nothing where a link must end: on datagrams one that was ended without CLOSE looks the same."""
 
 
-def in_a_handshake(one):
+def in_a_handshake(one, cases):
     """Whether a case of the handshake with a listening node, in its plain form, must be red on a faulty node."""
-    found = all_cases().get(one.caught_by[0])
+    found = cases.get(one.caught_by[0])
     plain = found is not None and found.role is Side.RESPONDER and found.profile == "default"
     return plain and found.id.startswith("establishment-") and not found.needs and not found.varies and not found.timed
 
 
 def over_links():
     """(link, faulty node): some of the handshake over each link but TCP, and those in groups."""
-    faulty = all_faulty_nodes()
+    faulty, cases = all_faulty_nodes(), all_cases()
     in_groups = [("tcp", name) for name, one in faulty.items() if one.node.__module__.endswith("faulty.groups")]
-    handshakes = [name for name, one in faulty.items() if in_a_handshake(one)]
+    handshakes = [name for name, one in faulty.items() if in_a_handshake(one, cases)]
     in_handshakes = [(link, name) for link in OTHER_LINKS for name in handshakes[:: len(handshakes) // EACH][:EACH]]
     return [*(one for one in in_handshakes if one not in SILENT), *in_groups]
 

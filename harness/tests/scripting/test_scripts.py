@@ -218,11 +218,12 @@ def of_law(name, law):
     raise AssertionError(f"no case shows that {name} breaks {law}")
 
 
+NODES, ALL_LAWS = all_faulty_nodes(), all_laws()
 LAWS = [
     (name, check)
     for name in SEVERAL
-    for check in all_faulty_nodes()[name].caught_by
-    if check in all_laws() and Nature.UNICAST in all_laws()[check].natures
+    for check in NODES[name].caught_by
+    if check in ALL_LAWS and Nature.UNICAST in ALL_LAWS[check].natures
 ]
 
 

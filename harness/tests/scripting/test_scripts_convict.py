@@ -16,12 +16,15 @@ SHARE = 0.95
 """Of all scripts, those that tell the faulty node from the healthy one."""
 
 
+NODES, CASES, ALL_LAWS = all_faulty_nodes(), all_cases(), all_laws()
+
+
 def is_on_links(name: str) -> bool:
     """Whether something that shows the fault is said on a link: what is said to a group is no script."""
-    checks, laws = all_faulty_nodes()[name].caught_by, all_laws()
+    checks, laws = NODES[name].caught_by, ALL_LAWS
     natures = (laws[one].natures for one in checks if one in laws)
     return any(Nature.UNICAST in each for each in natures) or any(
-        not all_cases()[one].profile.startswith("multicast") for one in checks if one not in laws
+        not CASES[one].profile.startswith("multicast") for one in checks if one not in laws
     )
 
 
