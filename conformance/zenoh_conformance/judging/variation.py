@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, islice, product
+from operator import itemgetter
 from random import Random
 from typing import Final
 
@@ -19,6 +20,8 @@ Row = tuple[Value, ...]
 """A value for each dimension, in their order."""
 Combination = tuple[tuple[int, Value], ...]
 """Values of some dimensions: (place of the dimension, value), by place."""
+Bits = Mapping[tuple[int, Value], int]
+"""(place of the dimension, value) to a bit of its own."""
 
 STRENGTH: Final[Mapping[str, int]] = {"quick": 2, "full": 2, "nightly": 3}
 """Depth of a run to the strength of the array."""
@@ -120,18 +123,24 @@ def variation_of(dimensions: Dimensions, row: Row) -> Variation:
 
 def covering(dimensions: Dimensions, strength: int = 2) -> Iterator[Row]:
     """The rows of the covering array, the defaults first."""
-    rows = [default_row(dimensions)]
-    yield rows[0]
+    bits = _bits_of(dimensions)
+    met = sum(bits[one] for one in enumerate(default_row(dimensions)))
+    yield default_row(dimensions)
     for edition in sorted({at for each in dimensions for at, _ in each.editions}):
         choices = [each.values_by(edition) for each in dimensions]
-        wanted = _combinations_of(choices, strength)
-        for row in rows:
-            _strike(wanted, row, strength)
+        every = ((sum(map(bits.__getitem__, one)), one) for one in _combinations_of(choices, strength))
+        wanted = {key: one for key, one in every if key & ~met}  # the rows so far have all others
         while wanted:
-            row = _next_row(next(iter(wanted)), choices, wanted, strength)
-            _strike(wanted, row, strength)
-            rows.append(row)
+            row = _next_row(next(iter(wanted.values())), choices, wanted, bits, strength)
+            _strike(wanted, row, bits, strength)
             yield row
+        met = sum(bits[at, value] for at, values in enumerate(choices) for value in values)
+
+
+def _bits_of(dimensions: Dimensions) -> Bits:
+    """A bit for each value of each dimension; the sum of some is a combination, which is looked up a million times."""
+    every = dict.fromkeys((at, value) for at, each in enumerate(dimensions) for value in each.values)
+    return {one: 1 << place for place, one in enumerate(every)}
 
 
 def _combinations_of(choices: Sequence[Sequence[Value]], strength: int) -> dict[Combination, None]:
@@ -143,27 +152,27 @@ def _combinations_of(choices: Sequence[Sequence[Value]], strength: int) -> dict[
     }  # fmt: skip
 
 
-def _strike(wanted: dict[Combination, None], row: Row, strength: int) -> None:
+def _strike(wanted: dict[int, Combination], row: Row, bits: Bits, strength: int) -> None:
     """Take out the combinations that a row has."""
-    for combination in combinations(enumerate(row), min(strength, len(row))):
-        wanted.pop(combination, None)
+    for some in combinations([bits[one] for one in enumerate(row)], min(strength, len(row))):
+        wanted.pop(sum(some), None)
 
 
 def _next_row(
-    first: Combination, choices: Sequence[Sequence[Value]], wanted: Mapping[Combination, None], strength: int
+    first: Combination,
+    choices: Sequence[Sequence[Value]],
+    wanted: Mapping[int, Combination],
+    bits: Bits,
+    strength: int,
 ) -> Row:
     """A row that has one combination, and for each further dimension the value that meets most of what is still wanted."""
     chosen = dict(first)
     for at in range(len(choices)):
         if at not in chosen:
-            others = [*combinations(sorted(chosen.items()), strength - 1)]
-            chosen[at] = max(choices[at], key=lambda value: _count_completed(others, (at, value), wanted))
+            others = [sum(some) for some in combinations([bits[one] for one in chosen.items()], strength - 1)]
+            completed = (sum(other + bits[at, value] in wanted for other in others) for value in choices[at])
+            chosen[at] = max(zip(completed, choices[at], strict=True), key=itemgetter(0))[1]
     return tuple(chosen[at] for at in range(len(choices)))
-
-
-def _count_completed(others: Sequence[Combination], one: tuple[int, Value], wanted: Mapping[Combination, None]) -> int:
-    """How many wanted combinations one more value makes with others."""
-    return sum(tuple(sorted((*some, one), key=lambda pair: pair[0])) in wanted for some in others)
 
 
 def combinations_in(rows: Sequence[Row], strength: int = 2) -> int:
