@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
@@ -175,7 +176,7 @@ def test_a_matrix_that_is_ended_takes_its_runs_along(number, tmp_path):
     try:
         file = tmp_path / "m" / slug(RIGHT) / "results.jsonl"
         while running.poll() is None and not (file.exists() and file.read_text().count("\n") > 3):
-            below(running.pid)
+            time.sleep(0.02)
         family = below(running.pid)
         assert len(family) > 2
         running.send_signal(number)
