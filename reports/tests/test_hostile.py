@@ -19,10 +19,10 @@ from sites import parsed, run_report, site_of
 from zenoh_reports.plain.documents import schema
 
 
-@pytest.fixture
-def hostile_site(tmp_path) -> dict[str, bytes]:
+@pytest.fixture(scope="module")
+def hostile_site(tmp_path_factory) -> dict[str, bytes]:
     """A site of files in which every text is hostile."""
-    told = hostile.everything(tmp_path)
+    told = hostile.everything(tmp_path_factory.mktemp("hostile"))
     return site_of(*told.places, documents=told.documents, earlier=told.earlier)
 
 

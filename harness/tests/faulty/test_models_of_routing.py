@@ -44,11 +44,11 @@ class Consolidating(Reference):
 
 
 def test_who_takes_back_later_is_right() -> None:
-    assert [explored(querying, TakesBackLater, seed=seed, examples=25) for seed in range(2)] == [None] * 2
+    assert explored(querying, TakesBackLater, seed=0, examples=25) is None
 
 
 def test_who_asks_late_who_has_left_off_is_right() -> None:
-    assert [explored(querying, AsksLateWhoHasLeftOff, seed=seed, examples=25) for seed in range(2)] == [None] * 2
+    assert explored(querying, AsksLateWhoHasLeftOff, seed=0, examples=25) is None
 
 
 def test_who_asks_late_who_has_left_off_is_right_in_all_circumstances() -> None:

@@ -6,12 +6,13 @@ The nodes are made from the case table: one for each message that some case says
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
 import pytest
+from slices import in_slice
 
 from zenoh_conformance.cases.case import Case, Parameters, all_cases
 from zenoh_conformance.cases.controls import BASIC
@@ -25,6 +26,9 @@ from zenoh_harness.faulty.table import provoke
 from zenoh_harness.reference import INVALID, Reference, Refused
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.variants.table import in_memory, spread
+
+SLICES = 4
+"""One subject in so many is turned away here; the soak takes all."""
 
 FEW, MOST = 3, 40
 """Values of each case that are tried; cases that are tried on one node."""
@@ -111,9 +115,17 @@ def findings(subject: Subject, *, refuses: bool) -> list[tuple[Case, Finding]]:
     return found
 
 
-def unjudged(*, refuses: bool) -> Iterator[str]:
-    """Subjects that no case is red for, although some case did not come to its point."""
-    for subject in speakers():
+Unjudged = Callable[[bool], Iterator[str]]
+
+
+@pytest.fixture(params=[SLICES, pytest.param(1, marks=pytest.mark.soak)], ids=["some", "all"])
+def unjudged(request: pytest.FixtureRequest) -> Unjudged:
+    """Return what yields the subjects of a slice that no case is red for, although some case did not come to its point."""
+    return lambda refuses: unjudged_of([one for one in speakers() if in_slice(str(one), of=request.param)], refuses)
+
+
+def unjudged_of(subjects: Iterable[Subject], refuses: bool) -> Iterator[str]:
+    for subject in subjects:
         found = findings(subject, refuses=refuses)
         if found and not found[-1][1].reached:
             yield f"{subject[0].value} {subject[1]}: {sorted({case.id for case, _ in found})[:3]}"
@@ -126,30 +138,30 @@ def of_responders(lines: Iterator[str]) -> list[str]:
     return [line for line in lines if line.startswith("responder")]
 
 
-def test_what_a_responder_ignores_is_judged() -> None:
+def test_what_a_responder_ignores_is_judged(unjudged: Unjudged) -> None:
     """Silence is no answer to any proposal, and nothing that is lawful in a session may be passed over."""
     lossy = "('Push', ('exts', (('NodeId'"  # a publication that may be dropped may be lost
-    assert [line for line in of_responders(unjudged(refuses=False)) if lossy not in line] == []
+    assert [line for line in of_responders(unjudged(False)) if lossy not in line] == []
 
 
-def test_what_a_responder_ends_a_session_for_is_judged() -> None:
+def test_what_a_responder_ends_a_session_for_is_judged(unjudged: Unjudged) -> None:
     """To refuse a proposal by CLOSE is lawful; a session does not end for anything that is lawful in it."""
     in_handshakes = tuple(f"responder ('{name}'" for name in HANDSHAKE)
-    assert [line for line in of_responders(unjudged(refuses=True)) if not line.startswith(in_handshakes)] == []
+    assert [line for line in of_responders(unjudged(True)) if not line.startswith(in_handshakes)] == []
 
 
-def test_what_an_initiator_ends_a_session_for_is_judged() -> None:
+def test_what_an_initiator_ends_a_session_for_is_judged(unjudged: Unjudged) -> None:
     """As of responders; a link that is shut without a word at our KEEP_ALIVE is not told from an application that leaves."""
     lawful = ("initiator ('Init'", "initiator ('Open'", "initiator ('KeepAlive'")
     assert [
-        line for line in unjudged(refuses=True) if line.startswith("initiator") and not line.startswith(lawful)
+        line for line in unjudged(True) if line.startswith("initiator") and not line.startswith(lawful)
     ] == []
 
 
-def test_what_an_initiator_ignores_is_judged() -> None:
+def test_what_an_initiator_ignores_is_judged(unjudged: Unjudged) -> None:
     """One that passes over our queryable may ask nobody, or another one: that a query goes to it binds routers."""
     free = "initiator ('Declare', ('exts', (('QoS', ('value', 13)),)), ('body', ('DQueryable'"
-    ignored = [line for line in unjudged(refuses=False) if line.startswith("initiator")]
+    ignored = [line for line in unjudged(False) if line.startswith("initiator")]
     assert [line for line in ignored if not line.startswith(free)] == []
 
 

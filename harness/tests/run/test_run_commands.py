@@ -179,7 +179,12 @@ def wait_for(process, holds):
 
 @pytest.mark.parametrize(
     ("number", "target", "jobs"),
-    [(signal.SIGINT, RIGHT, 1), (signal.SIGTERM, RIGHT, 1), (signal.SIGINT, COMING, 4), (signal.SIGTERM, COMING, 4)],
+    [
+        (signal.SIGINT, RIGHT, 1),
+        (signal.SIGTERM, COMING, 4),
+        pytest.param(signal.SIGTERM, RIGHT, 1, marks=pytest.mark.soak),
+        pytest.param(signal.SIGINT, COMING, 4, marks=pytest.mark.soak),
+    ],
 )
 def test_a_signal_ends_it_in_order_with_its_results(tmp_path, number, target, jobs):
     process = started(tmp_path, target, "--jobs", jobs)

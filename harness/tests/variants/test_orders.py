@@ -15,7 +15,7 @@ from zenoh_harness.variants import all_variants
 
 pytestmark = pytest.mark.spread
 
-FEW = 3
+FEW = 1
 MANY = 100
 """Orders on the reference."""
 OF_EACH = 3

@@ -32,8 +32,8 @@ def plain(on_the_reference: OnReference) -> frozenset[str]:
     return frozenset(on_the_reference.green)
 
 
-SLICES = 6
-"""A variant is tried with one case in so many, other ones on each variant."""
+SLICES = 12
+"""A variant is tried with one case in so many, other ones on each variant: each case meets five of them."""
 
 
 def test_there_are_many_variants() -> None:
