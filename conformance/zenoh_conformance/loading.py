@@ -22,9 +22,7 @@ def import_all(package: str) -> list[ModuleType]:
 @cache
 def _modules_below(package: str, folders: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the modules below a package, sorted. The folders are read once: every look at the cases or laws asks for them."""
-    return tuple(
-        sorted(module.name for module in pkgutil.walk_packages(folders, f"{package}.") if not module.ispkg)
-    )
+    return tuple(sorted(module.name for module in pkgutil.walk_packages(folders, f"{package}.") if not module.ispkg))
 
 
 @contextmanager

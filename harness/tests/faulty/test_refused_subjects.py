@@ -153,9 +153,7 @@ def test_what_a_responder_ends_a_session_for_is_judged(unjudged: Unjudged) -> No
 def test_what_an_initiator_ends_a_session_for_is_judged(unjudged: Unjudged) -> None:
     """As of responders; a link that is shut without a word at our KEEP_ALIVE is not told from an application that leaves."""
     lawful = ("initiator ('Init'", "initiator ('Open'", "initiator ('KeepAlive'")
-    assert [
-        line for line in unjudged(True) if line.startswith("initiator") and not line.startswith(lawful)
-    ] == []
+    assert [line for line in unjudged(True) if line.startswith("initiator") and not line.startswith(lawful)] == []
 
 
 def test_what_an_initiator_ignores_is_judged(unjudged: Unjudged) -> None:
