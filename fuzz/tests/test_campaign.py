@@ -83,7 +83,9 @@ def test_it_goes_on_after_findings_and_knows_them_again(tmp_path, tiny):
 
 
 @engine
-@pytest.mark.parametrize(("fault", "said"), [(6, "ends its process"), (7, "takes too long")])
+@pytest.mark.parametrize(
+    ("fault", "said"), [(6, "ends its process"), pytest.param(7, "takes too long", marks=pytest.mark.soak)]
+)
 def test_a_death_costs_the_input_at_hand(tmp_path, tiny, fault, said, monkeypatch):
     """The third finding is a death, and the fourth comes after it."""
     monkeypatch.setattr(workers, "HANG", 1)

@@ -48,6 +48,7 @@ def project(pytester, monkeypatch):
     return run
 
 
+@pytest.mark.soak
 def test_the_project_as_it_stands_is_right_on_two_workers(pytester, project):
     shutil.copy(EXAMPLE / "pytest.ini", pytester.path / "pytest.ini")
     pytester.runpytest_subprocess("-n", "2", "-k", "cases-mine or longer").assert_outcomes(passed=3, xfailed=4)

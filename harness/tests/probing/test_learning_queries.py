@@ -37,7 +37,7 @@ def test_the_table_is_total() -> None:
     assert {there for row in QUERY.values() for _, there in row.values()} == set(QUERY)
 
 
-@pytest.mark.parametrize("node", [Reference, Joined])
+@pytest.mark.parametrize("node", [Reference, pytest.param(Joined, marks=pytest.mark.soak)])
 def test_the_reference_is_the_table(node: type[Reference]) -> None:
     machine = learned(node)
 
@@ -50,10 +50,17 @@ def test_the_reference_is_the_table(node: type[Reference]) -> None:
     ("name", "word", "one"),
     [
         ("asks-who-has-left-off", ("Declare", "Undeclare", "Request"), "Request"),
-        ("ends-twice", ("Declare", "Request", "Final"), "ResponseFinal ResponseFinal"),
+        pytest.param(
+            "ends-twice", ("Declare", "Request", "Final"), "ResponseFinal ResponseFinal", marks=pytest.mark.soak
+        ),
         ("loses-errors", ("Declare", "Request", "Error"), "nothing"),
-        ("answers-errors-with-values", ("Declare", "Request", "Error"), "Response"),
-        ("takes-answers-after-the-final", ("Declare", "Request", "Final", "Response"), "Response"),
+        pytest.param("answers-errors-with-values", ("Declare", "Request", "Error"), "Response", marks=pytest.mark.soak),
+        pytest.param(
+            "takes-answers-after-the-final",
+            ("Declare", "Request", "Final", "Response"),
+            "Response",
+            marks=pytest.mark.soak,
+        ),
         ("asks-nobody-where-none-is-complete", ("Declare", "Request"), "ResponseFinal"),
     ],
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from joined_routers import Joined
+from slices import in_slice
 
 from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.judging.engine import judge
@@ -22,9 +23,25 @@ class Consolidating(Reference):
         super().__init__(replace(config or Config(), consolidates=True))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-@pytest.mark.parametrize("node", [Joined, Consolidating])
+BOTH = [(case, node) for node in (Joined, Consolidating) for case in CASES]
+SLICES = 3
+
+
+@pytest.mark.parametrize(
+    ("case", "node"), [(case, node) for case, node in BOTH if in_slice(case.id, node.__name__, of=SLICES)]
+)
 def test_no_case_and_no_law_is_red(case: Case, node: type[Reference]) -> None:
+    is_right_in(case, node)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("case", "node"), BOTH)
+def test_no_case_of_all_and_no_law_is_red(case: Case, node: type[Reference]) -> None:
+    is_right_in(case, node)
+
+
+def is_right_in(case: Case, node: type[Reference]) -> None:
+    """With the first and the last values of the case."""
     for parameters in {str(each): each for each in (case.parameters[0], case.parameters[-1])}.values():
         findings, scene = provoke(case, parameters, node)
         found = [one.cause for one in findings]

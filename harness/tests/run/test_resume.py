@@ -390,7 +390,7 @@ SHORT = ("run", WRONG, *FEW)
 MATRIX = ("matrix", "reference?role=router", WRONG, *FEW, "--again", "0")
 
 
-@pytest.mark.parametrize("words", [SHORT, MATRIX], ids=["run", "matrix"])
+@pytest.mark.parametrize("words", [SHORT, pytest.param(MATRIX, marks=pytest.mark.soak)], ids=["run", "matrix"])
 def test_killed_once_it_is_resumed(words, tmp_path, busy_machine):
     check_kills(words, tmp_path, kills=1)
 

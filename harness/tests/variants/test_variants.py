@@ -192,7 +192,7 @@ def test_toward_small_request_ids_what_we_answer_fits() -> None:
     assert Came.GREEN in {one.came for one in found}
 
 
-@pytest.mark.parametrize("name", ["no-extensions", "no-lanes"])
+@pytest.mark.parametrize("name", ["no-extensions", pytest.param("no-lanes", marks=pytest.mark.soak)])
 def test_toward_who_offers_little_our_side_breaks_only_what_it_declares(name: str) -> None:
     """What our answers offer by themselves, that node never did."""
     broken = []
