@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import count, cycle
+from typing import ClassVar
 
-from zenoh_conformance.messages import Del, Drop, Frame, Push, Target, sane
+from zenoh_conformance.messages import Declare, Del, Drop, Err, Frame, Push, Target, sane
 from zenoh_conformance.messages.frame import QoS
 from zenoh_conformance.reading.codec import Layer, decode, encode
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import DecodeError, Exts
-from zenoh_harness.reference import Reference, before, refuse
+from zenoh_harness.reference import Reference, before, refuse, whole
 
 from . import fault, faulty
 
@@ -203,3 +204,67 @@ def waits_for_no_retracted_source(node, base, link, kind):
     if kind == "queryable" and link.live:
         for request_id in list(link.requests):
             node.on_final(link, request_id)
+
+
+@faulty("on_response", caught_by="query-ends/a-query-ends-with-its-last-source")
+def ends_at_the_error_of_one(node, base, link, response):
+    """Sends RESPONSE_FINAL after an ERR, though other queryables have not ended."""
+    pending = link.requests.get(response.id)
+    base()
+    if pending is not None and len(pending.owing) > 1 and isinstance(response.body, Err):
+        node.abandon(pending)
+
+
+@faulty(
+    "on_response",
+    caught_by=("query-waits/a-budget-is-one-for-all-sources", "law/budget-is-kept"),
+    state={"spent": Counter},
+)
+def counts_a_budget_for_each_source(node, base, link, response):
+    """Forwards as many answers of each queryable as the Budget of the query permits."""
+    pending, source = link.requests.get(response.id), (link.session, response.id)
+    if pending is None or pending.budget is None:
+        base()
+    elif node.spent[source] < pending.budget:
+        node.spent[source] += 1
+        answer = replace(response, id=pending.request_id, key=whole(node.key_of(link, response.key)))
+        node.forward(node.link_of(pending.asker), answer)
+
+
+@faulty("on_request", caught_by="query-many/request-ids-begin-anew", state={"served": set})
+def serves_each_request_id_once(node, base, link, request):
+    """Ignores a query whose id an earlier query of the session had, though that has ended."""
+    if (link.session, request.id) not in node.served:
+        base()
+    node.served.add((link.session, request.id))
+
+
+@faulty(caught_by=("law/batch-size-is-receive-limit", "law/unit-fits-batch-size"))
+class DividesNoDeclarations(Reference):
+    """Sends a DECLARE in one batch, however large it is."""
+
+    is_declaring = False
+
+    def say(self, link, message, *, reliable=True):
+        self.is_declaring = isinstance(message, Declare)
+        super().say(link, message, reliable=reliable)
+        self.is_declaring = False
+
+    def room(self, link):
+        return sane.DEFAULT_BATCH if self.is_declaring else super().room(link)
+
+
+@faulty(caught_by="interest-changes/who-comes-again-is-told-again")
+class RemembersInterestsOfANode(Reference):
+    """Gives a new session of a node the interests of the session before it."""
+
+    remembered: dict[bytes | None, dict[int, object]]
+    state: ClassVar = {"remembered": dict}
+
+    def on_gone(self, link):
+        self.remembered[link.zid] = dict(link.interests)
+        super().on_gone(link)
+
+    def on_live(self, link):
+        super().on_live(link)
+        link.interests.update(self.remembered.pop(link.zid, {}))

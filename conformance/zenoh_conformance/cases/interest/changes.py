@@ -11,7 +11,18 @@ from zenoh_conformance.messages import Declare, InterestMode, InterestOptions
 from zenoh_conformance.talking import Party, Scene, parties
 
 from .snapshots import who_asks_is_told
-from .telling import BOTH, KIND, OPTION, TAKEN_BACK, declares, is_final, waits_for, watched
+from .telling import (
+    BOTH,
+    KIND,
+    OPTION,
+    TAKEN_BACK,
+    declares,
+    is_final,
+    tells_who_asks_nothing,
+    told_of,
+    waits_for,
+    watched,
+)
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=KINDS)
@@ -154,11 +165,14 @@ def each_kind_has_ids_of_its_own(scene: Scene, *, kind: str, other: str) -> None
 @case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
 def who_comes_again_is_told_again(scene: Scene, *, kind: str) -> None:
     """
-    A node that was told of something ends its session and opens another: it is told again, as soon as it asks.
+    A node that was told of something ends its session and opens another: it is told again, as soon as it asks, and of what comes until
+    then only if any session is.
 
         watcher  INTEREST (CurrentFuture)
         target   to the watcher: DECLARE (..)
-        watcher  CLOSE; a new session of the same node, INTEREST (CurrentFuture)
+        watcher  CLOSE; a new session of the same node
+        other    DECLARE (.. of another key)
+        watcher  INTEREST (CurrentFuture)
         target   to the watcher: DECLARE (..), DECLARE (D_FINAL)
     """
     watcher, other = watched(scene, kind)
@@ -167,6 +181,12 @@ def who_comes_again_is_told_again(scene: Scene, *, kind: str) -> None:
     watcher.leaves()
 
     again = Party(comes_back(scene, watcher.us.zid, step="not reached: a new session"), "again", watcher.root)
+    declares(other, kind, "k/b")
+    other.settles()
+    again.settles()
+    unasked = bool(told_of(again, kind)) and not tells_who_asks_nothing(scene, again, kind)
+    with again.us.about("close/session-close-ends-session"):
+        again.us.require(not unasked, expected="no declaration", got=kind, step="what the session before asked for")
     again.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
 
     waits_for(scene, again, kind, "k/a", step="the snapshot of a node that comes again")

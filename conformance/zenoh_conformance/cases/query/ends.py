@@ -72,13 +72,16 @@ def any_number_of_answers_comes(scene: Scene, *, answers: int) -> None:
 
 
 @case(
-    "query/query-complete-on-finals", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(first=(0, 1))
+    "query/query-complete-on-finals",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=(*grid(first=(0, 1)), {"first": 0, "error": True}),
 )
-def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
+def a_query_ends_with_its_last_source(scene: Scene, *, first: int, error: bool = False) -> None:
     """
-    Three queryables answer: the query ends when all have ended, in any order, and not before.
+    Three queryables answer: the query ends when all have ended, in any order, and not at the error of one.
 
-        one, other  RESPONSE_FINAL
+        one, other  RESPONSE_FINAL, perhaps after RESPONSE (ERR)
         target      to the querier: no RESPONSE_FINAL
         third       RESPONSE, RESPONSE_FINAL
         target      to the querier: RESPONSE, RESPONSE_FINAL
@@ -92,6 +95,8 @@ def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
 
     last = sources.pop(1 - first)
     for each, step in zip(sources, ("after the first source", "after the second of three"), strict=True):
+        if error:
+            each.fails(asked, b"no")
         each.finishes(asked)
         each.settles()
         querier.settles()
@@ -99,7 +104,7 @@ def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
         querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step=step)
     answers(last, asked, b"2")
 
-    querier.expect_answers(asked, [b"2"], step="after the last source")
+    querier.expect_answers(asked, [b"no"] * len(sources) * error + [b"2"], step="after the last source")
 
 
 @case(
@@ -313,20 +318,15 @@ def an_answer_to_nothing_goes_nowhere(scene: Scene) -> None:
     queryable.declares_queryable("k")
     asked = querier.asks("k", consolidation=1)
     number = queryable.takes(asked)
+    stray = Reply(body=Put(payload=b"stray"))
 
     for wrong in sorted({number, asked.id, (number + 1000) & stranger.us.request_mask}):
-        stranger.says(Response(id=wrong, key=querier.key("k"), body=a_value()), ResponseFinal(id=wrong))
+        stranger.says(Response(id=wrong, key=querier.key("k"), body=stray), ResponseFinal(id=wrong))
     stranger.settles("after answers to nothing")
     querier.settles()
     answers(queryable, asked, b"1")
 
     querier.expect_answers(asked, [b"1"], step="its own answers")
-
-
-def a_value() -> Reply:
-    """A reply."""
-
-    return Reply(body=Put(payload=b"stray"))
 
 
 @case(
@@ -476,8 +476,7 @@ def a_budget_of_zero_is_not_passed_on(scene: Scene) -> None:
     querier.asks("k", budget=0)
     querier.settles_or_ends()
 
-    said = [heard.message.exts.get(Budget) for heard in queryable.now(Request)]
-    zero = any(budget is not None and budget.value == 0 for budget in said)
+    zero = any(Budget(value=0) in heard.message.exts for heard in queryable.now(Request))
     queryable.us.require(not zero, expected="no Budget of 0", got="Budget of 0", step="the query is passed on")
 
 

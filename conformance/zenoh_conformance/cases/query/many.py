@@ -46,13 +46,19 @@ def each_of_many_alike_ends(scene: Scene) -> None:
     querier.us.deviate(expected=f"{ALIKE} ResponseFinal", got=f"{finals}", step="each ends")
 
 
-@case("query/request-id-in-range", needs=ROUTES, control=a_query_fits_the_range_of_who_gets_it)
-def request_ids_begin_anew(scene: Scene) -> None:
+@case(
+    "query/request-id-in-range",
+    needs=ROUTES,
+    control=a_query_fits_the_range_of_who_gets_it,
+    parameters=({}, {"ours_as_well": True}),
+)
+def request_ids_begin_anew(scene: Scene, *, ours_as_well: bool = False) -> None:
     """
-    More queries come to a session than there are request ids of 8 bits, ten at a time: each has an id of 8 bits.
+    More queries come to a session than there are request ids of 8 bits, ten at a time: each has an id of 8 bits. Those that we send
+    may have the ids of others that have ended: each is served.
 
         queryable  InitSyn (request ids of 8 bits) .. DECLARE (queryable)
-        querier    REQUEST, 300 times, from two sessions in turn
+        querier    REQUEST, 300 times, from two sessions in turn; perhaps with the same ten ids
         target     to the queryable: REQUEST (an id up to 255)
         queryable  RESPONSE_FINAL
         target     to the querier: RESPONSE_FINAL
@@ -64,13 +70,18 @@ def request_ids_begin_anew(scene: Scene) -> None:
 
     for first in range(0, IN_TURN, HANDFUL):
         querier = queriers[first // HANDFUL % len(queriers)]
-        some = [querier.asks("k", parameters=f"n={first + one}", exts=sane.SURELY) for one in range(HANDFUL)]
+        ours = range(HANDFUL) if ours_as_well else [None] * HANDFUL
+        some = [
+            querier.asks("k", parameters=f"n={first + one}", exts=sane.SURELY, number=number)
+            for one, number in enumerate(ours)
+        ]
         for asked in some:
             number = queryable.takes(asked)
             us.require(number < 256, expected="an id of 8 bits", got="a larger one", step="a query of many")
             queryable.finishes(asked, exts=sane.SURELY)
         for asked in some:
             querier.expect_end(asked)
+            querier.counts_anew(asked.id)
 
 
 def listens(who: Party, part: int) -> None:

@@ -97,3 +97,28 @@ def a_spent_budget_ends_a_query_once(scene: Scene) -> None:
     querier.settles()
     ends = querier.finals(asked)
     querier.us.require(ends == 1, expected="one ResponseFinal", got=str(ends), step="after both have ended")
+
+
+@case("query/budget-stops-forwarding", needs=ROUTES, control=no_more_answers_come_than_the_budget_wants)
+def a_budget_is_one_for_all_sources(scene: Scene) -> None:
+    """
+    The Budget is that of the query: two queryables together give no more answers than one alone.
+
+        querier     REQUEST (target All, Budget 1)
+        one, other  RESPONSE, RESPONSE_FINAL
+        target      to the querier: RESPONSE, RESPONSE_FINAL
+    """
+    querier, *both = parties(scene, "querier", "one", "other")
+    for each in both:
+        each.declares_queryable("k")
+    asked = querier.asks("k", target=Target.ALL, consolidation=1, budget=1)
+
+    for each in both:
+        each.replies(asked, each.name.encode())
+        each.finishes(asked)
+        each.settles()
+
+    querier.expect_end(asked)
+    querier.settles()
+    few = len(querier.answers(asked)) <= 1
+    querier.us.require(few, expected="no more answers than the budget", got="more", step="past the budget")

@@ -11,7 +11,7 @@ from zenoh_conformance.cases.interest.telling import waits_for
 from zenoh_conformance.cases.push.delivery import SIZES
 from zenoh_conformance.messages import Del, Err, InterestMode, InterestOptions, Put, Reply, sane
 from zenoh_conformance.primitives import Encoding
-from zenoh_conformance.talking import Party, Scene, parties, payload_of, told
+from zenoh_conformance.talking import Party, Scene, parties_of, payload_of, told
 
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable, asked_of, heard_of
 
@@ -20,6 +20,9 @@ LENGTHS = (
     *grid(length=(16383, 16384), shape=("wide",)),
 )
 """Bytes of a whole key, at the edges of VLE and beside them; of many chunks or of one."""
+
+TO_SMALL_BATCHES = (*LENGTHS, {"length": 1000, "shape": "wide", "batch": 512})
+"""The same, and one to a session whose batches are smaller than the key."""
 
 MANY = 300
 """More values than a byte counts."""
@@ -39,19 +42,21 @@ def key_of(who: Party, length: int, shape: str) -> str:
     "push/push-reaches-intersecting",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
-    parameters=LENGTHS,
+    parameters=TO_SMALL_BATCHES,
     is_heard=True,
 )
-def a_publication_to_a_long_key_reaches_its_subscriber(scene: Scene, *, length: int, shape: str) -> None:
+def a_publication_to_a_long_key_reaches_its_subscriber(
+    scene: Scene, *, length: int, shape: str, batch: int = sane.DEFAULT_BATCH
+) -> None:
     """
-    A key is a key, however long.
+    A key is a key, however long; where a batch is smaller, the message comes in fragments.
 
         subscriber  DECLARE (subscriber of that key)
         publisher   PUSH (the same key)
         target      to the subscriber: PUSH
     """
     takes(scene, length)
-    publisher, subscriber = parties(scene, "publisher", "subscriber")
+    publisher, subscriber = parties_of(scene, publisher={}, subscriber={"batch_size": batch})
     key = key_of(publisher, length, shape)
     subscriber.declares_subscriber(key)
 
@@ -60,17 +65,21 @@ def a_publication_to_a_long_key_reaches_its_subscriber(scene: Scene, *, length: 
     subscriber.expect_push(key)
 
 
-@case("query/query-reaches-intersecting", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=LENGTHS)
-def a_query_for_a_long_key_reaches_its_queryable(scene: Scene, *, length: int, shape: str) -> None:
+@case(
+    "query/query-reaches-intersecting", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=TO_SMALL_BATCHES
+)
+def a_query_for_a_long_key_reaches_its_queryable(
+    scene: Scene, *, length: int, shape: str, batch: int = sane.DEFAULT_BATCH
+) -> None:
     """
-    A key is a key, however long.
+    A key is a key, however long; where a batch is smaller, the message comes in fragments.
 
         queryable  DECLARE (queryable of that key)
         querier    REQUEST (the same key)
         target     to the queryable: REQUEST
     """
     takes(scene, length)
-    querier, queryable = parties(scene, "querier", "queryable")
+    querier, queryable = parties_of(scene, querier={}, queryable={"batch_size": batch})
     key = key_of(querier, length, shape)
     queryable.declares_queryable(key)
 
@@ -80,17 +89,17 @@ def a_query_for_a_long_key_reaches_its_queryable(scene: Scene, *, length: int, s
     querier.us.require(len(asked.key) == length, expected=f"{length} bytes", got="another key", step="not reached: key")
 
 
-@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=LENGTHS)
-def a_token_of_a_long_key_is_told(scene: Scene, *, length: int, shape: str) -> None:
+@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=TO_SMALL_BATCHES)
+def a_token_of_a_long_key_is_told(scene: Scene, *, length: int, shape: str, batch: int = sane.DEFAULT_BATCH) -> None:
     """
-    A key is a key, however long.
+    A key is a key, however long; where a batch is smaller, the message comes in fragments.
 
         watcher  INTEREST (CurrentFuture, tokens of that key)
         other    DECLARE (token of the same key)
         target   to the watcher: DECLARE (token)
     """
     takes(scene, length)
-    watcher, other = parties(scene, "watcher", "other")
+    watcher, other = parties_of(scene, watcher={"batch_size": batch}, other={})
     key = key_of(watcher, length, shape)
     watcher.asks_interest(InterestOptions.TOKENS, InterestMode.CURRENT_FUTURE, key)
     watcher.settles()
