@@ -268,3 +268,32 @@ class RemembersInterestsOfANode(Reference):
     def on_live(self, link):
         super().on_live(link)
         link.interests.update(self.remembered.pop(link.zid, {}))
+
+
+@faulty("expire_queries", caught_by="query-waits/a-very-long-timeout-is-no-short-one")
+def ends_all_queries_at_the_timeout_of_one(node, base):
+    """Ends each query of a session when one of them times out."""
+    pending = [each for link in node.links.values() for each in link.requests.values()]
+    late = {each.asker for each in pending if each.deadline is not None and node.now >= each.deadline}
+    base()
+    for each in pending:
+        if each.asker in late and not each.over:
+            node.abandon(each)
+
+
+@faulty(
+    "route_bytes",
+    caught_by=(
+        "routing-sizes/a-publication-to-a-long-key-reaches-its-subscriber",
+        "routing-sizes/a-query-for-a-long-key-reaches-its-queryable",
+        "routing-sizes/a-token-of-a-long-key-is-told",
+    ),
+)
+def loses_declarations_in_fragments(base, data):
+    """Drops a DECLARE that came in fragments."""
+    try:
+        lost = isinstance(decode(data, Layer.NETWORK).message, Declare)
+    except DecodeError:
+        lost = False
+    if not lost:
+        base()

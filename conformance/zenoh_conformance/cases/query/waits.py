@@ -26,22 +26,28 @@ LONG = (1 << 32, (1 << 32) + 1, 1 << 40)
     "reply/not-complete-before-finals",
     needs=ROUTES,
     control=a_query_does_not_end_before_its_timeout,
-    parameters=grid(timeout=LONG),
+    parameters=(*grid(timeout=LONG), {"timeout": LONG[0], "short_beside": True}),
     timed=True,
 )
-def a_very_long_timeout_is_no_short_one(scene: Scene, *, timeout: int) -> None:
+def a_very_long_timeout_is_no_short_one(scene: Scene, *, timeout: int, short_beside: bool = False) -> None:
     """
-    A Timeout has 64 bits: one whose lower half is zero does not end the query at once, nor any long one after a second.
+    A Timeout has 64 bits: one whose lower half is zero does not end the query at once, nor any long one after a second. Nor does that
+    of another query, which runs out.
 
-        querier    REQUEST (Timeout: seven weeks, or more)
+        querier    REQUEST (Timeout: seven weeks, or more); perhaps another REQUEST (Timeout: an eighth of our patience)
         queryable  after two seconds RESPONSE, RESPONSE_FINAL
         target     to the querier: RESPONSE, RESPONSE_FINAL, and nothing before
     """
     querier, queryable = asked_of(scene)
     asked = querier.asks("k", timeout_ms=timeout)
     queryable.takes(asked, step="the query is passed on")
+    beside = querier.asks("k", parameters="short", timeout_ms=int(scene.unit * 125)) if short_beside else None
+    if beside is not None:
+        queryable.takes(beside, step="the query is passed on")
 
     is_answered_after_a_moment(querier, queryable, asked, LONGEST_MOMENT)
+    if beside is not None:
+        queryable.finishes(beside)
 
 
 @case(

@@ -22,7 +22,7 @@ LENGTHS = (
 """Bytes of a whole key, at the edges of VLE and beside them; of many chunks or of one."""
 
 TO_SMALL_BATCHES = (*LENGTHS, {"length": 1000, "shape": "wide", "batch": 512})
-"""The same, and one to a session whose batches are smaller than the key."""
+"""The same, and one between sessions whose batches are smaller than the key."""
 
 MANY = 300
 """More values than a byte counts."""
@@ -56,7 +56,7 @@ def a_publication_to_a_long_key_reaches_its_subscriber(
         target      to the subscriber: PUSH
     """
     takes(scene, length)
-    publisher, subscriber = parties_of(scene, publisher={}, subscriber={"batch_size": batch})
+    publisher, subscriber = parties_of(scene, publisher={"batch_size": batch}, subscriber={"batch_size": batch})
     key = key_of(publisher, length, shape)
     subscriber.declares_subscriber(key)
 
@@ -79,7 +79,7 @@ def a_query_for_a_long_key_reaches_its_queryable(
         target     to the queryable: REQUEST
     """
     takes(scene, length)
-    querier, queryable = parties_of(scene, querier={}, queryable={"batch_size": batch})
+    querier, queryable = parties_of(scene, querier={"batch_size": batch}, queryable={"batch_size": batch})
     key = key_of(querier, length, shape)
     queryable.declares_queryable(key)
 
@@ -99,7 +99,7 @@ def a_token_of_a_long_key_is_told(scene: Scene, *, length: int, shape: str, batc
         target   to the watcher: DECLARE (token)
     """
     takes(scene, length)
-    watcher, other = parties_of(scene, watcher={"batch_size": batch}, other={})
+    watcher, other = parties_of(scene, watcher={"batch_size": batch}, other={"batch_size": batch})
     key = key_of(watcher, length, shape)
     watcher.asks_interest(InterestOptions.TOKENS, InterestMode.CURRENT_FUTURE, key)
     watcher.settles()
