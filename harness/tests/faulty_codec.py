@@ -56,6 +56,8 @@ def misbehave(how, request):
 
 def main(how):
     held = []
+    if how == "starts-late":
+        time.sleep(0.5)
     for line in sys.stdin:
         request = json.loads(line)
         match request["cmd"]:

@@ -142,6 +142,11 @@ def test_children_of_a_codec_end_with_it(tmp_path):
         assert sum(str(tmp_path) in line for line in running) == 1, "the new codec runs, the old one's child does not"
 
 
+def test_a_codec_may_take_longer_to_start_than_to_answer():
+    with codec("starts-late", patience=0.2) as asked:
+        assert [answer.data for answer in asked.ask(inputs(2, bad=-1))] == [b"\0", b"\1"]
+
+
 # --- compact batches ----------------------------------------------------------------------------------------------
 
 RECORDS = [

@@ -28,7 +28,7 @@ MADE_UP: Final = "levitate"
 """A capability that does not exist: a codec that claims it cannot be believed."""
 
 PATIENCE: Final = 10.0
-"""Seconds that the oldest request may wait."""
+"""Seconds that the oldest request may wait, and that a process may take to introduce itself."""
 
 RESTARTS: Final = 20
 """Restarts of one codec, at most."""
@@ -105,7 +105,7 @@ class StdioCodec(Codec):
         """Send a command and return its answer, outside the stream of requests."""
         self._send(command)
         try:
-            answer = self._fresh(self.last_seq + 1, Deadline.after(self.patience))
+            answer = self._fresh(self.last_seq + 1, Deadline.after(PATIENCE))
             if answer is None:
                 raise CannotStart(
                     "the codec does not answer in time",
