@@ -3,7 +3,7 @@
 exits     its program ends with 255 when its session cannot be opened; it comes back at once after CLOSE, 0.8 s after FIN or RST
 never     it comes once, and never again; its program goes on
 mute      it answers no query and no interest, and says nothing
-lingers   the same, and it ends its link 1.4 s after our CLOSE
+lingers   the same, and it ends its link 10 s after our CLOSE
 leaves    it says CLOSE by itself once its session is open, and its program ends with 0
 hurries   it finishes one query, says CLOSE by itself, and its program ends with 0
 segv      its program dies of SIGSEGV when its InitSyn is refused
@@ -78,7 +78,7 @@ def session(sock):
     with contextlib.suppress(OSError):
         by_close = work(sock, serves=HOW not in ("mute", "lingers"))
         if HOW == "lingers" and by_close:
-            sock.settimeout(1.4)
+            sock.settimeout(10)
             sock.recv(1)
     return True, by_close
 
