@@ -9,7 +9,7 @@ from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.run.vectors.seen_rows import read_on
 
-SHOWN = 2
+SHOWN = 4
 """So many rows of each role are looked at; the soak derives all."""
 
 
