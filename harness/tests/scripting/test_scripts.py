@@ -16,10 +16,12 @@ from zenoh_conformance.cases.case import all_cases, shown_all
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.messages import Hello
 from zenoh_conformance.reading.connection import Nature
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
 from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.faulty.groups import BYTES
 from zenoh_harness.faulty.table import concerned, runs_in_memory
 from zenoh_harness.files import scripts
 from zenoh_harness.files.faults import FileFault
@@ -219,9 +221,13 @@ def of_law(name, law):
 
 
 NODES, ALL_LAWS = all_faulty_nodes(), all_laws()
+SCOUTED = {f"breaks-{law}" for law, (kind, *_) in BYTES.items() if kind is Hello}
+"""Those that are wrong in HELLO alone: a script begins with a link."""
+
 LAWS = [
     (name, check)
     for name in SEVERAL
+    if name not in SCOUTED
     for check in NODES[name].caught_by
     if check in ALL_LAWS and Nature.UNICAST in ALL_LAWS[check].natures
 ]
