@@ -1,12 +1,17 @@
 """`exec:` and addresses: what is filled in, who listens, who comes, and whose port it is."""
 
+import contextlib
 import shlex
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import decode, encode
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn, OpenSyn
 from zenoh_conformance.talking.dialogue import Dialogue
@@ -216,6 +221,29 @@ def test_a_port_where_nobody_speaks_zenoh(monkeypatch):
     monkeypatch.setattr("zenoh_harness.targets.adapters.address.READY", 0.3)
     with LinkListener.open() as listener, pytest.raises(NotZenoh, match="does not answer"):
         opened(str(listener.locator)).start()
+
+
+def answered(answer):
+    """The node at a port where `answer`, of the batch that comes, is the answer."""
+
+    def answers():
+        with contextlib.closing(listener.accept(Deadline.after(5))) as link:
+            asked = link.receive(Deadline.after(5)).data
+            link.send(frame_batch(answer(asked[2:]), "stream"), Deadline.after(5))
+
+    with LinkListener.open() as listener, ThreadPoolExecutor(1) as pool:
+        pool.submit(answers)
+        return opened(str(listener.locator)).start()
+
+
+def test_whoever_answers_with_a_wrong_init_is_judged():
+    """It forgot INIT's A: the checks say so."""
+    assert InitSyn.matches(decode(answered(lambda asked: encode(sane.init_syn(b"\1"))).greeting).message)
+
+
+def test_an_echo_speaks_no_zenoh():
+    with pytest.raises(NotZenoh, match="as Zenoh does"):
+        answered(lambda asked: asked)
 
 
 def test_an_address_has_the_profile_that_it_is_said_to_have():
