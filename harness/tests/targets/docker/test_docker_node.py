@@ -51,10 +51,10 @@ def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch,
 
 @pytest.mark.needs("docker")
 def test_a_proxy_that_hangs_up_late_is_no_listener(docker_client, little, monkeypatch):
-    look, looked = container._holds_a_connection, []
+    look = container._holds_a_connection
     monkeypatch.setattr(node, "READY", 3.0)
     monkeypatch.setattr(
-        container, "_holds_a_connection", lambda address: look(address) if looked else not looked.append(address)
+        container, "_holds_a_connection", lambda address, seconds: seconds < 1 or look(address, seconds)
     )
     with pytest.raises(CannotConnect, match="nothing listens at port 7447"):
         open_target(parse(f"docker:{little}?args=wait")).start()

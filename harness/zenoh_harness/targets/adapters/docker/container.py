@@ -39,12 +39,14 @@ SCRATCH: Final = "/tmp"  # noqa: S108  inside the container, and its own
 """Writable folder of a program, besides the volumes of its image."""
 LOOK: Final = 0.02
 """Seconds between two polls."""
-OOM_NOTE: Final = 1.0
+OOM_NOTE: Final = 3.0
 """Seconds within which the daemon notes that the kernel killed a container for its memory."""
 ENDING: Final = 2.0
 """Seconds within which the daemon reports how a container ended."""
 SETTLED: Final = 0.1
 """Seconds that an accepted connection must stay open: the daemon's proxy accepts before the node listens."""
+SURELY_SETTLED: Final = 2.0
+"""The same, of a proxy that is slow on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +144,15 @@ class Container:
         self._over.wait(deadline.remaining())
         return self.poll()
 
-    def wait_listening(self, deadline: Deadline) -> bool:
-        """Wait until a program inside listens on the published port; False if the deadline passes or it ends first."""
+    def wait_listening(self, deadline: Deadline, settled: float = SETTLED) -> bool:
+        """Wait until a program inside listens on the published port; False if the deadline passes or it ends first.
+
+        `settled`: the seconds that a connection stays open.
+        """
         while not deadline.passed and not self._over.wait(LOOK):
             if (address := self._published_address()) is None:
                 self.wait(deadline.or_sooner(ENDING))
-            elif _holds_a_connection(address):
+            elif _holds_a_connection(address, settled):
                 return True
         return False
 
@@ -321,10 +326,10 @@ def settings(plan: ContainerPlan) -> dict[str, Any]:
     }
 
 
-def _holds_a_connection(address: tuple[str, int]) -> bool:
+def _holds_a_connection(address: tuple[str, int], settled: float) -> bool:
     """Whether a connection is accepted and stays open: a node waits for us to speak, a proxy without a node hangs up."""
     try:
-        with socket.create_connection(address, timeout=scaled(SETTLED)) as link:
+        with socket.create_connection(address, timeout=scaled(settled)) as link:
             return bool(link.recv(1))
     except TimeoutError:
         return True

@@ -30,7 +30,7 @@ from zenoh_harness.targets.through import add_tap
 
 from . import owner
 from .arguments import LISTEN, NOT_TAKEN, PORT, Instructions, instructions, is_router
-from .container import Container, ContainerPlan
+from .container import SETTLED, SURELY_SETTLED, Container, ContainerPlan
 from .endings import EndKind
 from .engine import is_local
 from .images import OURS, Image, Pull, obtain_image
@@ -170,18 +170,18 @@ class ContainedNode(LaunchedNode):
             )
 
     def _answers(self, deadline: Deadline) -> bool:
-        """Look once more whether anything listens if the link ended: on a busy machine a proxy hangs up later than we waited."""
+        """Look once more, and for longer, whether anything listens if the link ended: a proxy on a busy machine hangs up late."""
         try:
             return super()._answers(deadline)
         except NotZenoh as why:
             if not (self._is_published and why.said_nothing) or self._looked_again:
                 raise
         self._looked_again = True
-        self._wait_listening(deadline)
+        self._wait_listening(deadline, SURELY_SETTLED)
         return False
 
-    def _wait_listening(self, deadline: Deadline) -> None:
-        if self.container.wait_listening(deadline):
+    def _wait_listening(self, deadline: Deadline, settled: float = SETTLED) -> None:
+        if self.container.wait_listening(deadline, settled):
             return
         name, ended = self.container.plan.image.name, self.container.stop() if self.container.poll() else None
         if ended is None:
