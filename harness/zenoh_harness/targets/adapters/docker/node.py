@@ -177,7 +177,7 @@ class ContainedNode(LaunchedNode):
             if not (self._is_published and why.said_nothing) or self._looked_again:
                 raise
         self._looked_again = True
-        self._wait_listening(deadline, SURELY_SETTLED)
+        self._wait_listening(Deadline.after(READY), SURELY_SETTLED)
         return False
 
     def _wait_listening(self, deadline: Deadline, settled: float = SETTLED) -> None:
