@@ -11,6 +11,9 @@ from zenoh_conformance.reading.conversation import Connection, Event, Framing, H
 
 PUSH = Push(key=WireExpr(scope=0, suffix="a", mapping=True), body=Put(payload=b"x"))
 
+A = 0x20
+"""The flag of INIT and OPEN (message-reference#init)."""
+
 
 def handshake(*modes: str) -> list[tuple[Side, bytes]]:
     syn = sane.init_syn(b"\x01", exts=sane.offers(*modes))
@@ -85,6 +88,14 @@ def test_what_stands_before_a_bad_message_is_seen() -> None:
     batch = frame_batch(encode(KeepAlive()) + b"\xff")
 
     assert kinds(ConnectionDecoder(), [(Side.INITIATOR, batch)]) == ["keep_alive", "undecodable"]
+
+
+def test_what_stands_behind_an_ack_that_says_it_is_none_is_not_read() -> None:
+    answers = [(side, data) for side, data in handshake() if side is Side.RESPONDER]
+    wrong = [(side, data[:2] + bytes([data[2] & ~A]) + data[3:]) for side, data in answers]
+
+    assert kinds(ConnectionDecoder(), answers) == ["init", "open"]
+    assert kinds(ConnectionDecoder(), wrong) == ["init", "undecodable"]
 
 
 def test_a_link_that_ends_inside_a_batch_is_told() -> None:

@@ -233,6 +233,8 @@ class ConnectionDecoder:
             self._note(event.sender, decoded.message)
             raw = batch[decoded.at : decoded.at + decoded.size]
             yield from unnest(event, decoded.message, raw, decoded.diagnostics)
+            if is_of_the_other_side(decoded.message, event.sender):
+                return
 
     def _scouting(self, datagram: bytes) -> Decoded | None:
         """SCOUT or HELLO, if a datagram outside a session reads better as one of them than as a batch; their ids overlap."""
@@ -266,6 +268,11 @@ class ConnectionDecoder:
             direction.compressed = "Compression" in both
             if direction.lowlatency and self.connection.framing is Framing.STREAM:
                 direction.prefix = LOWLATENCY_PREFIX
+
+
+def is_of_the_other_side(message: object, sender: Side) -> bool:
+    """Whether it is an INIT or OPEN that only the other side sends. Its flag A tells what it is made of: nobody knows where it ends."""
+    return isinstance(message, Init | Open) and message.ack is not (sender is Side.RESPONDER)
 
 
 def kind_of(message: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 from zenoh_conformance.reading.batch import LOWLATENCY_PREFIX, STREAM_PREFIX, frame_batch, split
 from zenoh_conformance.reading.codec import Decoded, DecodeError, Layer, encode, from_json, segments, to_json, trace
-from zenoh_conformance.reading.connection import ConnectionDecoder
-from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened, Side
+from zenoh_conformance.reading.connection import ConnectionDecoder, is_of_the_other_side
+from zenoh_conformance.reading.conversation import SIDES, Connection, Event, Framing, Happened, Side
 from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.wire import registry, vle
 from zenoh_fuzz import inputs
@@ -87,8 +87,11 @@ class Roundtrip(Oracle):
         if b"".join(line.data for line in text.lines if not line.inside) != message:
             yield self.finding("explain-loses-no-byte", layer.value, "joined its lines are not the bytes", data)
         yield from self._check_framing(data, message)
-        if number == inputs.BATCH and _connection(message) != [one.message for one in read]:
-            yield self.finding("connection-is-decode", layer.value, "the connection decoder reads other messages", data)
+        for sender in SIDES if number == inputs.BATCH else ():
+            ends = (at for at, one in enumerate(read, 1) if is_of_the_other_side(one.message, sender))
+            if _connection(message, sender) != [one.message for one in read[: next(ends, None)]]:
+                why = f"the connection decoder reads other messages of the {sender.value}"
+                yield self.finding("connection-is-decode", layer.value, why, data)
 
     def _check_framing(self, data: bytes, message: bytes) -> Iterable[FuzzFinding]:
         """Check that a batch is found after its length, written here by hand, and that an incomplete one waits."""
@@ -126,11 +129,11 @@ def _layer_of(one: Decoded, layer: Layer) -> Layer:
     return registry.of(type(one.message)).layer or layer
 
 
-def _connection(message: bytes) -> list[Any]:
+def _connection(message: bytes, sender: Side) -> list[Any]:
     """Decode as a stream, since a datagram that could be a HELLO or an OPEN is taken for a HELLO."""
     decoder = ConnectionDecoder(Connection("c", framing=Framing.STREAM))
     framed = frame_batch(message, Framing.STREAM.value)
-    event = Event(time=0.0, connection="c", sender=Side.INITIATOR, kind=Happened.BYTES, data=framed)
+    event = Event(time=0.0, connection="c", sender=sender, kind=Happened.BYTES, data=framed)
     return [seen.message for seen in decoder.feed(event) if seen.kind != "batch" and not seen.around]
 
 
