@@ -54,7 +54,7 @@ def merge_corpus(plan: WorkerPlan, corpus: Path, beside: Path, others: Sequence[
             )
         except subprocess.TimeoutExpired as why:
             raise CannotGoOn(
-                "merging the corpus takes more than {PATIENCE:.0f} s",
+                f"merging the corpus takes more than {PATIENCE:.0f} s",
                 step="fuzz merge",
                 hint="--no-merge leaves it as it is",
             ) from why

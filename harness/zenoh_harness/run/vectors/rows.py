@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -27,6 +27,7 @@ from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import NOT_PLAYED, SILENCE, SURVIVED, SURVIVOR
+from zenoh_harness.run.vectors.encodings import Answers, broken_encoding
 from zenoh_harness.run.vectors.in_groups import group_of
 from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector
@@ -57,8 +58,6 @@ _EXTENSION: Final = re.compile(r"\.exts\.(\w+)\.header$")
 
 NO_ROW: Final = ""
 """Stands in tables for a fault that no requirement names."""
-
-Answers = Sequence[tuple[Vector, VectorAnswer]]
 
 
 @cache
@@ -180,6 +179,8 @@ class Played:
     """Id of a vector to the place of its answer."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """An extension that the node refused where it stood alone, and the requirement that breaks."""
+    encoding: tuple[str, frozenset[str]] = "", frozenset()
+    """The row of an encoding that the node misreads, and the vectors that this explains."""
 
     @property
     def kind(self) -> str:
@@ -199,12 +200,17 @@ class Played:
             for row in vector.covers:
                 covering.setdefault(row, []).append(place)
         places = {vector.id: place for place, (vector, _) in enumerate(answers)}
-        return cls(answers, routes, side, profile, kinds, read, covering, places, _unread_extensions(answers, covering))
+        encoding = broken_encoding(answers)
+        unread = _unread_extensions(answers, covering, encoding[1])
+        return cls(answers, routes, side, profile, kinds, read, covering, places, unread, encoding)
 
     def explain(self, vector: Vector, answer: VectorAnswer) -> VectorAnswer:
-        """The answer; where the node refuses an extension in it also alone, with the requirement which that breaks."""
+        """The answer; with the requirement that is broken, where the node refuses an extension also alone, or misreads an encoding."""
         rows = [self.unread[name] for name in sorted(_extensions_of(vector)) if name in self.unread]
-        return replace(answer, breaks=rows[0]) if rows and _is_unread(vector, answer) else answer
+        if rows and _is_unread(vector, answer):
+            return replace(answer, breaks=rows[0])
+        encoding, explained = self.encoding
+        return replace(answer, breaks=encoding) if vector.id in explained else answer
 
     def about(self, requirement: str, noticing: Iterable[str]) -> list[tuple[Vector, VectorAnswer]]:
         """The answers about a requirement, in their order; `noticing`: ids of vectors by which a misreading of it shows."""
@@ -225,14 +231,23 @@ def _is_unread(vector: Vector, answer: VectorAnswer) -> bool:
     return vector.refuses is None and answer.verdict is Verdict.FAIL and answer.cause.startswith("refused")
 
 
-def _unread_extensions(answers: Answers, covering: Mapping[str, Sequence[int]]) -> dict[str, str]:
-    """The extensions that the node refused alone, each with the covered requirement that the fewest others passed, or cover."""
+def _unread_extensions(
+    answers: Answers, covering: Mapping[str, Sequence[int]], explained: Collection[str]
+) -> dict[str, str]:
+    """The extensions that the node refused alone, each with the covered requirement that the fewest others passed, or cover.
+
+    `explained`: ids of the vectors whose refusal has another reason.
+    """
 
     def contradictions(row: str) -> tuple[int, int, str]:
         others = [answers[place][1].verdict for place in covering[row]]
         return others.count(Verdict.PASS), len(others), row
 
-    refused = [(one, _extensions_of(one)) for one, each in answers if one.covers and _is_unread(one, each)]
+    refused = [
+        (one, _extensions_of(one))
+        for one, each in answers
+        if one.covers and one.id not in explained and _is_unread(one, each)
+    ]
     return {
         name: min(one.covers, key=contradictions)
         for one, names in reversed(refused)
