@@ -20,8 +20,8 @@ from zenoh_harness.run.vectors import node_run, rows
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.effects import SURVIVOR, answer_for_end
-from zenoh_harness.run.vectors.encodings import forms_of
 from zenoh_harness.run.vectors.play import Player
+from zenoh_harness.run.vectors.shared_causes import Form, uses_of
 from zenoh_harness.run.vectors.standing import standing
 from zenoh_harness.targets.reach import parse
 
@@ -169,10 +169,16 @@ def test_an_extension_that_is_refused_alone_explains_all_that_contain_it():
     assert refused(*longer)["message-reference/body-is-innermost"] == "message-reference/body-is-innermost"
 
 
+def well_formed(wanted):
+    """The ids of the well-formed vectors that are wanted."""
+    return [one.id for one in golden() if one.covers and one.refuses is None and wanted(one)]
+
+
 @pytest.mark.parametrize("row", ["primitives/vle-ninth-byte", "primitives/vle-seven-bits"])
 def test_a_form_of_integers_that_is_misread_in_every_field_is_told_as_that(row):
-    users = (one for one in golden() if row in {form.requirement for form, _ in forms_of(one)})
-    having = {one.id for one in users if one.covers and one.refuses is None}
+    having = well_formed(
+        lambda one: any(isinstance(what, Form) and what.requirement == row for what, _ in uses_of(one))
+    )
     assert {*refused(*having).values()} == {row}
 
 
@@ -181,8 +187,14 @@ def test_the_widest_integers_may_show_in_one_vector_of_many():
     assert {*refused("timestamp/put-timestamp-time-2-to-63").values()} == {"primitives/vle-ninth-byte"}
 
 
+@pytest.mark.parametrize("part", ["push.del", "interest", "response.err"])
+def test_a_message_that_is_refused_whatever_is_in_it_is_one_finding(part):
+    having = well_formed(lambda one: any(each.path == f"{part}.header" for each in one.segments))
+    assert len({*refused(*having).values()}) == 1
+
+
 def test_a_field_that_is_refused_with_every_value_is_no_matter_of_its_integer():
-    having = {one.id for one in golden() if one.covers and any(".timestamp.time" in part.path for part in one.segments)}
+    having = well_formed(lambda one: any(".timestamp.time" in part.path for part in one.segments))
     assert not {"primitives/vle-ninth-byte", "primitives/vle-seven-bits"}.intersection(refused(*having).values())
 
 

@@ -27,8 +27,8 @@ from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.plan.plan import Selection
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import NOT_PLAYED, SILENCE, SURVIVED, SURVIVOR
-from zenoh_harness.run.vectors.encodings import Answers, broken_encoding
 from zenoh_harness.run.vectors.in_groups import group_of
+from zenoh_harness.run.vectors.shared_causes import Answers, shared_causes
 from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector
 
@@ -179,8 +179,8 @@ class Played:
     """Id of a vector to the place of its answer."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """An extension that the node refused where it stood alone, and the requirement that breaks."""
-    encoding: tuple[str, frozenset[str]] = "", frozenset()
-    """The row of an encoding that the node misreads, and the vectors that this explains."""
+    shared: Mapping[str, str] = field(default_factory=dict)
+    """Id of a red vector to the requirement that breaks, where what it shares with others explains it."""
 
     @property
     def kind(self) -> str:
@@ -200,17 +200,16 @@ class Played:
             for row in vector.covers:
                 covering.setdefault(row, []).append(place)
         places = {vector.id: place for place, (vector, _) in enumerate(answers)}
-        encoding = broken_encoding(answers)
-        unread = _unread_extensions(answers, covering, encoding[1])
-        return cls(answers, routes, side, profile, kinds, read, covering, places, unread, encoding)
+        shared = shared_causes(answers)
+        unread = _unread_extensions(answers, covering, shared)
+        return cls(answers, routes, side, profile, kinds, read, covering, places, unread, shared)
 
     def explain(self, vector: Vector, answer: VectorAnswer) -> VectorAnswer:
-        """The answer; with the requirement that is broken, where the node refuses an extension also alone, or misreads an encoding."""
+        """The answer, with the requirement that breaks: of an extension refused also alone, or of what red vectors share."""
         rows = [self.unread[name] for name in sorted(_extensions_of(vector)) if name in self.unread]
         if rows and _is_unread(vector, answer):
             return replace(answer, breaks=rows[0])
-        encoding, explained = self.encoding
-        return replace(answer, breaks=encoding) if vector.id in explained else answer
+        return replace(answer, breaks=self.shared.get(vector.id, answer.breaks))
 
     def about(self, requirement: str, noticing: Iterable[str]) -> list[tuple[Vector, VectorAnswer]]:
         """The answers about a requirement, in their order; `noticing`: ids of vectors by which a misreading of it shows."""

@@ -1,0 +1,123 @@
+"""Red vectors of several rows, explained by what they share: a message, or a form of integers.
+
+A node that shuts the link at every DEL breaks no row about its timestamps, one that misreads integers of nine bytes none about the
+fields that have such. What many red vectors have and few passed ones explains well (the coefficient of Ochiai).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+from typing import Any, Final, NamedTuple
+
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.wire import DecodeError, vle
+from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_vectors.loader import Vector
+
+Answers = Sequence[tuple[Vector, VectorAnswer]]
+
+WIDEST: Final = 9
+"""Bytes of the longest integer (primitives, section variable-length-integers)."""
+
+MORE: Final = 0x80
+"""The bit of a byte that says that more follow, except in a ninth byte."""
+
+
+class Form(NamedTuple):
+    """A form of integers of variable length."""
+
+    requirement: str
+    """What whoever misreads it breaks."""
+    has: Callable[[bytes], bool]
+
+
+FORMS: Final = (
+    Form("primitives/vle-ninth-byte", lambda data: len(data) == WIDEST and data[-1] >= MORE),
+    Form("primitives/vle-ninth-byte", lambda data: len(data) == WIDEST),
+    Form("primitives/vle-seven-bits", lambda data: len(data) > 1),
+)
+"""The narrowest one first."""
+
+OTHERS: Final = frozenset({"bytes", "zid", "payload", "batch_size", "suffix", "keyexpr", "name", "slices"})
+"""The names of segments of several bytes that are no such integer."""
+
+
+class Part(NamedTuple):
+    """A message, or a body in one: `push.del` in that message, `del` in all."""
+
+    path: str
+
+
+Use = tuple[Form | Part, str]
+"""What a vector has, and the path at which it has it."""
+
+
+def uses_of(vector: Vector) -> Iterator[Use]:
+    """The messages in a vector, and the forms of its integers."""
+    for one in vector.segments:
+        path, _, name = one.path.rpartition(".")
+        if name == "header" and not path.rpartition(".")[0].endswith("exts"):
+            yield from ((Part(each), path) for each in {path, path.rpartition(".")[2]})
+        elif len(one.data) > 1 and name not in OTHERS and _is_integer(one.data):
+            yield from ((form, one.path) for form in FORMS if form.has(one.data))
+
+
+def _is_integer(data: bytes) -> bool:
+    """Whether bytes are one integer of variable length."""
+    try:
+        return vle.decode(data)[1] == len(data)
+    except DecodeError:
+        return False
+
+
+def shared_causes(answers: Answers) -> dict[str, str]:
+    """Red vectors that are explained better by what they share than by a row: id to the requirement that is broken.
+
+    Malformed vectors are left out: refusing them is right.
+    """
+    well_formed = [(one, each.verdict) for one, each in answers if one.refuses is None]
+    red = [one for one, verdict in well_formed if verdict is Verdict.FAIL]
+    passed = [one for one, verdict in well_formed if verdict is Verdict.PASS] if red else []
+    uses = {one.id: frozenset(uses_of(one)) for one in (*red, *passed)}
+    against = Counter(what for one in passed for what in (*one.covers, *dict(uses[one.id])))
+    shorter = _read_without(passed, uses)
+    found: dict[str, str] = {}
+    while red:
+        users = _by_what(red, uses)
+        forms = [form for form in FORMS if _is_form_of(form, users.get(form, ()), uses, shorter, against[form])]
+        parts = sorted(what for what in users if isinstance(what, Part))
+        explains = {what: len(some) / sqrt(len(red) * (len(some) + against[what])) for what, some in users.items()}
+        rows = sorted(what for what in users if isinstance(what, str))
+        best = max((*rows, *forms, *parts), key=lambda what: explains[what])
+        plainest = min(users[best], key=lambda one: (not one.covers, len(one.data), one.id))
+        if isinstance(best, str) or not plainest.covers:
+            break
+        breaks = best.requirement if isinstance(best, Form) else max(plainest.covers, key=lambda row: explains[row])
+        found |= {one.id: breaks for one in users[best]}
+        red = [one for one in red if one.id not in found]
+    return found
+
+
+def _by_what(red: Iterable[Vector], uses: Mapping[str, Collection[Use]]) -> dict[Any, list[Vector]]:
+    """The vectors by the rows that they cover, and by what they have."""
+    users: dict[Any, list[Vector]] = {}
+    for one in red:
+        for what in {*one.covers, *dict(uses[one.id])}:
+            users.setdefault(what, []).append(one)
+    return users
+
+
+def _read_without(passed: Iterable[Vector], uses: Mapping[str, Collection[Use]]) -> frozenset[Use]:
+    """The fields that were read where their integer has not the form."""
+    every = ((form, part.path, one.id) for one in passed for part in one.segments for form in FORMS)
+    return frozenset((form, path) for form, path, ident in every if (form, path) not in uses[ident])
+
+
+def _is_form_of(
+    form: Form, users: Sequence[Vector], uses: Mapping[str, frozenset[Use]], shorter: frozenset[Use], passed: int
+) -> bool:
+    """Whether the fields of red vectors are read without the form: those of half of them, or of one if nobody with the form passed."""
+    elsewhere = sum(any(use[0] is form and use in shorter for use in uses[one.id]) for one in users)
+    return bool(users) and elsewhere * 2 >= (len(users) if passed else 1)
