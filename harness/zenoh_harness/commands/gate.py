@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from math import inf
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -328,7 +329,7 @@ command.add_command(_flakes.command)
 def _options(target: str, how: dict[str, Any]) -> tuple[Reach, Options]:
     """Return target and options; every name is checked before any work."""
     selection, own = Selection(how["only"]), OwnVectors.read(how["folder"])
-    selection.check((*own.names, *every_name()))
+    selection.check(chain(own.names, every_name()))
     seconds = AT_FULL if how["depth"] == "full" else inf
     options = Options(
         selection=selection,

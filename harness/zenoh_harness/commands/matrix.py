@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -103,7 +104,7 @@ def command(
     options = ["--depth", depth, *(part for file in known for part in ("--known", str(file))), *own.words]
     if bisect:
         return _bisect(shell, reached, bisect, Matrix(out / "bisect", options))
-    Selection(only).check((*own.names, *every_name()))
+    Selection(only).check(chain(own.names, every_name()))
     options += [part for glob in only for part in ("--only", glob)]
     shutil.rmtree(out / AGAIN, ignore_errors=True)  # of a matrix that was killed
     matrix = Matrix(out, options, min(jobs or room(), len(reached)), resume=resume)

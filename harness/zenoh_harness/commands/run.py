@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
+from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -179,7 +180,7 @@ def checked_selection(only: tuple[str, ...], shard: str | None, folder: Path | N
     """Return what --only and --shard select, and the vectors of the folder. Raises UsageError for a pattern without a match."""
     own = OwnVectors.read(folder)
     selection = Selection(only, Shard.read(shard) if shard else None)
-    selection.check((*own.names, *every_name()))
+    selection.check(chain(own.names, every_name()))
     return selection, own
 
 

@@ -15,6 +15,7 @@ from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.judging.law import Law, all_laws
 from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_conformance.loading import without_collection
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
@@ -30,7 +31,7 @@ from zenoh_harness.run.forks import Forked, InFork, can_fork
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.store import embargo
 from zenoh_harness.run.store.journal import JOURNAL, Journal
-from zenoh_harness.run.vectors.codec_run import VectorRun, golden
+from zenoh_harness.run.vectors.codec_run import Shipped, VectorRun, shipped_for
 from zenoh_harness.run.write import resume
 from zenoh_harness.run.write.register import Register
 from zenoh_harness.run.write.resume import EarlierRun
@@ -128,13 +129,14 @@ def parts_of(
         every = list(every_case(options) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
         is_made = reach.kind in ("faulty", "variant") and not options.own_vectors.usable
-        vectors = golden() if cases is None and not is_made else ()
+        vectors = Shipped() if cases is None and not is_made else ()
         parts += [
             NodeRun(open_target(one), options, cases=every, laws=all_of_them, vectors=vectors) for one in reaches(reach)
         ]
     if Face.CODEC in reach.faces and reach.kind != "faulty" and not reach.options.keys() & _OF_NODES:
         fresh: Callable[[], Codec] = OwnCodec if reach.kind == "reference" else lambda: cast(Codec, open_codec(reach))
-        parts.append(VectorRun(fresh(), reach, options, (*golden(), *options.own_vectors.usable), fresh))
+        asked = (*shipped_for(options.selection), *options.own_vectors.usable)
+        parts.append(VectorRun(fresh(), reach, options, asked, fresh))
     wanted = [part for part in parts if any(True for _ in part.planned())]
     if not wanted and options.selection.shard is not None:
         wanted = parts[:1]
@@ -145,10 +147,12 @@ def parts_of(
 
 
 def every_case(options: Options) -> Iterator[Case]:
-    """Cases, scripts that ship, and models."""
+    """Cases, scripts that ship, and models where one can be among what is selected: they import Hypothesis."""
+    selection = options.selection
     yield from all_cases().values()
     yield from script_cases()
-    yield from model_cases(options.depth, options.seed)
+    if selection.may_take("models/") or selection.may_take("law/") or selection.takes(*requirements()):
+        yield from model_cases(options.depth, options.seed)
 
 
 def run_target(reach: Reach, options: Options, parts: Sequence[RunPart], command: str = "") -> Ran:

@@ -94,8 +94,16 @@ class Selection:
         """Whether any of the names is wanted."""
         return not self.patterns or any(matches(pattern, name) for pattern in self.patterns for name in names)
 
+    def may_take(self, beginning: str) -> bool:
+        """Whether any name that begins so may be wanted; False where no pattern can match one, whatever follows."""
+        plain = (re.split(r"[*?[]", pattern, maxsplit=1)[0] for pattern in self.patterns)
+        return not self.patterns or any(one.startswith(beginning) or beginning.startswith(one) for one in plain)
+
     def check(self, known: Iterable[str]) -> None:
-        """Raise UsageError, with the nearest names, for a pattern that matches nothing."""
+        """Raise UsageError, with the nearest names, for a pattern that matches nothing.
+
+        `known` is read only as far as it takes to find a name for each: the last ones cost imports and files.
+        """
         names: set[str] = set()
         rest = iter(known)
         for pattern in self.patterns:

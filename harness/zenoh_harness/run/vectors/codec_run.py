@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from threading import Event as Flag
-from typing import Final
+from typing import Final, overload
 
 from zenoh_conformance.judging.verdict import Key, Verdict, verdict_for
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.errors import UsageError
 from zenoh_harness.run.attempt.options import Options
@@ -35,6 +36,33 @@ def golden() -> tuple[Vector, ...]:
         return load()
     except VectorError as bad:
         raise UsageError(str(bad), step="read the vectors", hint="`tox -e vectors` writes them anew") from bad
+
+
+class Shipped(Sequence[Vector]):
+    """The vectors that ship, read when they are first looked at: a run of some cases never does."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return len(golden())
+
+    def __iter__(self) -> Iterator[Vector]:
+        return iter(golden())
+
+    @overload
+    def __getitem__(self, at: int) -> Vector: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Vector]: ...
+    def __getitem__(self, at: int | slice) -> Vector | Sequence[Vector]:
+        return golden()[at]
+
+
+def shipped_for(selection: Selection) -> Sequence[Vector]:
+    """The vectors that ship; none where no check of one and no requirement can be among what is selected."""
+    if selection.may_take("vectors/") or selection.takes(*requirements()):
+        return golden()
+    return ()
 
 
 class VectorRun:
