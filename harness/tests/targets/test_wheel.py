@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -53,6 +54,16 @@ def test_a_peer_may_listen_too():
     with wheel("?role=peer&as=responder").start() as node:
         assert node.side is Side.RESPONDER
         assert health.check(node).grade is Grade.FUNCTIONAL
+
+
+def test_says_the_version_that_its_package_has():
+    """The release that was asked for is what the harness takes it for until the node has said so."""
+    node = wheel()
+    node.identity = replace(node.identity, version="unknown")
+
+    node.start().stop()
+
+    assert node.identity.version == VERSION
 
 
 def test_has_the_id_that_was_asked_for():

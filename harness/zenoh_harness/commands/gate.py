@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from math import inf
 from itertools import chain
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 

@@ -6,8 +6,8 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import inf
 from itertools import chain
+from math import inf
 from pathlib import Path
 from threading import Event
 from typing import Final
