@@ -143,6 +143,19 @@ def test_the_vectors_are_played_in_the_copy(tmp_path):
     assert player.read_text() not in ("", str(os.getpid()))
 
 
+def test_cases_that_must_be_alone_do_not_wait_for_the_vectors(tmp_path):
+    """Each has an instance of its own; what either does was half of the time of a run in which the other waited."""
+    made, meet = world(tmp_path), meeting(threading.Barrier(2, timeout=20))
+    made.case("plain")
+    made.case("alone", meet, alone=True)
+    part = made.part(forks=True, depth="quick")
+    part.vectors["default"].run = lambda *_given: meet(0, made)
+
+    ran = run_target(part.reach, part.options, [part])
+
+    assert {one.key.check: one.verdict.value for one in ran.judgements}["fake/alone"] == "pass"
+
+
 def test_the_other_role_is_judged_in_the_copy(tmp_path):
     parts = []
     for name, side in (("one", Side.RESPONDER), ("two", Side.INITIATOR)):

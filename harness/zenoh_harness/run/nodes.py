@@ -220,16 +220,21 @@ class NodeRun:
             self._let_all_go()
 
     def run_beside(self, inside: InFork, first: FirstLook) -> None:
-        """The vectors, then the cases of the first profile that must be alone, on an instance of their own."""
+        """The vectors, and the cases of the first profile that must be alone, on an instance of their own each."""
         profile, records = self.profiles[0], self._records(inside.registers[0], self.profiles[0])
-        lifecycle = first.lifecycle(self.target, profile, self._examine, self.options.told)
+        playing, apart = (
+            first.lifecycle(self.target, profile, self._examine, self.options.told) for _ in ("vectors", "cases")
+        )
+        results: AloneResults | None = None
         try:
-            if profile in self.vectors:
-                self.vectors[profile].run(lifecycle, records, self.options)
-            if (shared := inside.shared()) is not None:
-                inside.came_of_alone(self._alone(lifecycle, records, shared))
+            with Beside(partial(self._play_alone, playing, records), self.stop):
+                if (shared := inside.shared()) is not None:
+                    results = self._alone(apart, records, shared)
         finally:
-            lifecycle.stop()
+            apart.stop()
+        if results is not None:
+            slow, lost = results.slow or playing.slow, [*playing.lost, *results.lost]
+            inside.came_of_alone(replace(results, slow=slow, lost=lost))
 
     def _alone(self, lifecycle: Lifecycle, records: Records, shared: AloneTask) -> AloneResults:
         items = [item for item in self.plan.profiles[lifecycle.profile] if item.label in shared.labels]
@@ -358,7 +363,8 @@ class NodeRun:
         with ExitStack() as beside:
             if vectors is not None and unhealthy is None and vectors.size and self.can_run_beside:
                 first = FirstLook(lifecycle.habits, lifecycle.measure)
-                beside.enter_context(Beside(partial(self._play_alone, vectors, records, first), self.stop))
+                playing = first.lifecycle(self.target, lifecycle.profile, self._examine, self.options.told)
+                beside.enter_context(Beside(partial(self._play_alone, playing, records), self.stop))
             elif vectors is not None:
                 answers = unhealthy is None or (unhealthy.verdict is Verdict.ZOMBIE and UNASKED not in unhealthy.cause)
                 vectors.run(lifecycle, records, self.options, well=answers)
@@ -366,11 +372,11 @@ class NodeRun:
                     lifecycle.renew()  # a node may leave a group in which it read what it must refuse
             self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
 
-    def _play_alone(self, vectors: NodeVectors, records: Records, first: FirstLook) -> None:
-        """Play vectors on an instance of their own."""
-        lifecycle = first.lifecycle(self.target, vectors.profile, self._examine, self.options.told)
+    def _play_alone(self, lifecycle: Lifecycle, records: Records) -> None:
+        """Play the vectors of a profile, if it has any, on an instance of their own, which ends with them."""
         try:
-            vectors.run(lifecycle, records, self.options)
+            if lifecycle.profile in self.vectors:
+                self.vectors[lifecycle.profile].run(lifecycle, records, self.options)
         finally:
             lifecycle.stop()
 

@@ -31,7 +31,7 @@ from zenoh_harness.run.forks import Forked, InFork, can_fork
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.store import embargo
 from zenoh_harness.run.store.journal import JOURNAL, Journal
-from zenoh_harness.run.vectors.codec_run import Shipped, VectorRun, shipped_for
+from zenoh_harness.run.vectors.codec_run import Shipped, VectorRun, golden, shipped_for
 from zenoh_harness.run.write import resume
 from zenoh_harness.run.write.register import Register
 from zenoh_harness.run.write.resume import EarlierRun
@@ -277,6 +277,8 @@ def _run_forked(parts: Sequence[NodeRun], registers: Sequence[Register]) -> None
             first.run_later(inside.registers[0], habits)
 
     def beside(inside: InFork) -> None:
+        if any(vectors.size for vectors in first.vectors.values()):
+            golden()  # read while the first instance starts
         if (look := inside.first_look()) is not None:
             first.run_beside(inside, look)
 
