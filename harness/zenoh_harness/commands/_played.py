@@ -13,7 +13,8 @@ from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.store import embargo
 from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.effects import NOT_PLAYED, SURVIVED
-from zenoh_harness.run.vectors.rows import Answers, Played, check_of, judge_row
+from zenoh_harness.run.vectors.rows import Played, check_of, judge_row
+from zenoh_harness.run.vectors.shared_causes import Answers
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
 

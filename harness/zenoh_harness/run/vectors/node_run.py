@@ -26,7 +26,6 @@ from zenoh_harness.run.vectors.effects import not_played
 from zenoh_harness.run.vectors.own_rows import OwnRow, own_rows
 from zenoh_harness.run.vectors.play import Player
 from zenoh_harness.run.vectors.rows import (
-    Answers,
     Played,
     RowVerdict,
     check_of,
@@ -37,6 +36,7 @@ from zenoh_harness.run.vectors.rows import (
     noticing_vectors,
     rows,
 )
+from zenoh_harness.run.vectors.shared_causes import Answers
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
 
