@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from zenoh_conformance.cases.session.leases import hears_each, send_each_kind
+from zenoh_conformance.cases.session.leases import send_each_kind
+from zenoh_conformance.cases.session.settled_terms import LITTLE, listens
 from zenoh_conformance.messages import Drop, First, Fragment, KeepAlive, Push, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
@@ -236,7 +237,7 @@ class Transporting(RuleBasedStateMachine):
         both = [self.publisher.us, self.subscriber.us]
         lease = max(sane.lease_of(us.their_open) for us in both)
         with both[0].about(KEPT_ALIVE), both[1].about(KEPT_ALIVE):
-            hears_each(both, 1.5 * lease / 4 + both[0].unit / 4, min(lease / 5, 0.5) / 2, 1.05)
+            listens(both, 1.5 * lease / 4 + both[0].unit / 4, min(lease / 5, LITTLE))
 
     # -- what is said
 

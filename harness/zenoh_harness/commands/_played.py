@@ -11,10 +11,9 @@ from zenoh_conformance.judging.verdict import Judgement, Key
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.store import embargo
-from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.answers import Answers, VectorAnswer
 from zenoh_harness.run.vectors.effects import NOT_PLAYED, SURVIVED
 from zenoh_harness.run.vectors.rows import Played, check_of, judge_row
-from zenoh_harness.run.vectors.shared_causes import Answers
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
 

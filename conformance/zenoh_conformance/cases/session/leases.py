@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from zenoh_conformance.cases.case import case, grid
@@ -11,12 +10,12 @@ from zenoh_conformance.cases.establishment.limits import a_silent_session_expire
 from zenoh_conformance.cases.interest.telling import KIND, OPTION, TAKEN_BACK, declares, waits_for
 from zenoh_conformance.cases.query.ends import a_query_ends_though_its_source_is_gone
 from zenoh_conformance.cases.routing.plain import ROUTES
-from zenoh_conformance.messages import Close, Declare, InterestMode, InterestOptions, KeepAlive, Request, sane
+from zenoh_conformance.messages import Close, Declare, InterestMode, InterestOptions, Request, sane
 from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Dialogue, Party, Scene
 
 from .close_scope import what_a_session_declared_ends_with_it
-from .settled_terms import LONGEST, a_stated_lease_is_kept
+from .settled_terms import LITTLE, LONGEST, a_stated_lease_is_kept, listens
 
 LEASE = 2
 """Seconds of the lease of a session that is to die, once it has done something."""
@@ -55,7 +54,7 @@ def each_session_is_kept_alive(scene: Scene) -> None:
         send_each_kind(other, one, "to/one")
 
     quarters = 1.05 if scene.fact("quick") else 2.1
-    hears_each(both, 1.5 * lease / 4 + both[0].unit / 4, min(lease / 5, 0.5) / 2, quarters)
+    listens(both, 1.5 * lease / 4 + both[0].unit / 4, min(lease / 5, LITTLE), quarters)
 
     calm(scene)
 
@@ -178,18 +177,3 @@ def require_expired(us: Dialogue) -> None:
         us.wait_until(lambda: us.is_over)
         with us.about("keep-alive/silent-session-is-dead"):
             us.expect_expired()
-
-
-def hears_each(sessions: Sequence[Dialogue], patience: float, word: float, times: float) -> None:
-    """Listen to all for `times` times the patience, with a word of ours now and then. Deviates where one is silent for that long."""
-    last = {us.wire.name: us.wire.now() for us in sessions}
-    until = sessions[0].wire.now() + times * patience
-    while sessions[0].wire.now() < until:
-        for us in sessions:
-            us.send(KeepAlive())
-            last[us.wire.name] = max([last[us.wire.name], *(seen.time for seen in us.stream(word))])
-            us.require(us.ended is None, expected="a session", got=us.text_of(None), step="not reached: the lease")
-            heard = us.wire.now() - last[us.wire.name] <= patience
-            us.require(
-                heard, expected="something in each quarter of its lease", got="silence", step="the lease that it stated"
-            )

@@ -6,7 +6,7 @@ meaning that the codec tells, and by reading back with our decoder whatever it w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -43,6 +43,10 @@ class VectorAnswer:
     """The session with a node in which it was wrong."""
     breaks: str = ""
     """The requirement that is broken, where it is none that the vector covers."""
+
+
+Answers = Sequence[tuple[Vector, VectorAnswer]]
+"""Vectors, each with what a node did with it."""
 
 
 def requests(vector: Vector, layers: frozenset[str]) -> Iterator[Request]:

@@ -20,7 +20,7 @@ from zenoh_harness.run.attempt.options import Options
 from zenoh_harness.run.attempt.scenes import Overtime, Stage
 from zenoh_harness.run.node.lifecycle import Lifecycle
 from zenoh_harness.run.records import Records
-from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.answers import Answers, VectorAnswer
 from zenoh_harness.run.vectors.carriers import FEW, carriers_at
 from zenoh_harness.run.vectors.effects import not_played
 from zenoh_harness.run.vectors.own_rows import OwnRow, own_rows
@@ -36,7 +36,6 @@ from zenoh_harness.run.vectors.rows import (
     noticing_vectors,
     rows,
 )
-from zenoh_harness.run.vectors.shared_causes import Answers
 from zenoh_harness.targets.target import NodeTarget
 from zenoh_vectors.loader import Vector
 

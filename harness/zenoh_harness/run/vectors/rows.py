@@ -25,10 +25,10 @@ from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.plan.plan import Selection
-from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.answers import Answers, VectorAnswer
 from zenoh_harness.run.vectors.effects import NOT_PLAYED, SILENCE, SURVIVED, SURVIVOR
 from zenoh_harness.run.vectors.in_groups import group_of
-from zenoh_harness.run.vectors.shared_causes import Answers, shared_causes
+from zenoh_harness.run.vectors.shared_causes import shared_causes
 from zenoh_harness.run.vectors.standing import VectorInSession, standing
 from zenoh_vectors.loader import Vector
 

@@ -13,10 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.wire import DecodeError, vle
-from zenoh_harness.run.vectors.answers import VectorAnswer
+from zenoh_harness.run.vectors.answers import Answers
 from zenoh_vectors.loader import Vector
-
-Answers = Sequence[tuple[Vector, VectorAnswer]]
 
 WIDEST: Final = 9
 """Bytes of the longest integer (primitives, section variable-length-integers)."""
