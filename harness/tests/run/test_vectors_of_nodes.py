@@ -21,7 +21,7 @@ from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.effects import SURVIVOR, answer_for_end
 from zenoh_harness.run.vectors.play import Player
-from zenoh_harness.run.vectors.shared_causes import Form, uses_of
+from zenoh_harness.run.vectors.shared_causes import IntegerForm, uses_of
 from zenoh_harness.run.vectors.standing import standing
 from zenoh_harness.targets.reach import parse
 
@@ -177,7 +177,7 @@ def well_formed(wanted):
 @pytest.mark.parametrize("row", ["primitives/vle-ninth-byte", "primitives/vle-seven-bits"])
 def test_a_form_of_integers_that_is_misread_in_every_field_is_told_as_that(row):
     having = well_formed(
-        lambda one: any(isinstance(what, Form) and what.requirement == row for what, _ in uses_of(one))
+        lambda one: any(isinstance(what, IntegerForm) and what.requirement == row for what, _ in uses_of(one))
     )
     assert {*refused(*having).values()} == {row}
 

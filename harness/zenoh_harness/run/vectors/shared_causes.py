@@ -23,18 +23,18 @@ MORE: Final = 0x80
 """The bit of a byte that says that more follow, except in a ninth byte."""
 
 
-class Form(NamedTuple):
+class IntegerForm(NamedTuple):
     """A form of integers of variable length."""
 
     requirement: str
-    """What whoever misreads it breaks."""
+    """The requirement that is broken where it is misread."""
     has: Callable[[bytes], bool]
 
 
 FORMS: Final = (
-    Form("primitives/vle-ninth-byte", lambda data: len(data) == WIDEST and data[-1] >= MORE),
-    Form("primitives/vle-ninth-byte", lambda data: len(data) == WIDEST),
-    Form("primitives/vle-seven-bits", lambda data: len(data) > 1),
+    IntegerForm("primitives/vle-ninth-byte", lambda data: len(data) == WIDEST and data[-1] >= MORE),
+    IntegerForm("primitives/vle-ninth-byte", lambda data: len(data) == WIDEST),
+    IntegerForm("primitives/vle-seven-bits", lambda data: len(data) > 1),
 )
 """The narrowest one first."""
 
@@ -42,13 +42,13 @@ OTHERS: Final = frozenset({"bytes", "zid", "payload", "batch_size", "suffix", "k
 """The names of segments of several bytes that are no such integer."""
 
 
-class Part(NamedTuple):
+class MessagePart(NamedTuple):
     """A message, or a body in one: `push.del` in that message, `del` in all."""
 
     path: str
 
 
-Use = tuple[Form | Part, str]
+Use = tuple[IntegerForm | MessagePart, str]
 """What a vector has, and the path at which it has it."""
 
 
@@ -57,7 +57,7 @@ def uses_of(vector: Vector) -> Iterator[Use]:
     for one in vector.segments:
         path, _, name = one.path.rpartition(".")
         if name == "header" and not path.rpartition(".")[0].endswith("exts"):
-            yield from ((Part(each), path) for each in {path, path.rpartition(".")[2]})
+            yield from ((MessagePart(each), path) for each in {path, path.rpartition(".")[2]})
         elif len(one.data) > 1 and name not in OTHERS and _is_integer(one.data):
             yield from ((form, one.path) for form in FORMS if form.has(one.data))
 
@@ -85,14 +85,16 @@ def shared_causes(answers: Answers) -> dict[str, str]:
     while red:
         users = _by_what(red, uses)
         forms = [form for form in FORMS if _is_form_of(form, users.get(form, ()), uses, shorter, against[form])]
-        parts = sorted(what for what in users if isinstance(what, Part))
+        parts = sorted(what for what in users if isinstance(what, MessagePart))
         explains = {what: len(some) / sqrt(len(red) * (len(some) + against[what])) for what, some in users.items()}
         rows = sorted(what for what in users if isinstance(what, str))
         best = max((*rows, *forms, *parts), key=lambda what: explains[what])
         plainest = min(users[best], key=lambda one: (not one.covers, len(one.data), one.id))
         if isinstance(best, str) or not plainest.covers:
             break
-        breaks = best.requirement if isinstance(best, Form) else max(plainest.covers, key=lambda row: explains[row])
+        breaks = (
+            best.requirement if isinstance(best, IntegerForm) else max(plainest.covers, key=lambda row: explains[row])
+        )
         found |= {one.id: breaks for one in users[best]}
         red = [one for one in red if one.id not in found]
     return found
@@ -114,7 +116,7 @@ def _read_without(passed: Iterable[Vector], uses: Mapping[str, Collection[Use]])
 
 
 def _is_form_of(
-    form: Form, users: Sequence[Vector], uses: Mapping[str, frozenset[Use]], shorter: frozenset[Use], passed: int
+    form: IntegerForm, users: Sequence[Vector], uses: Mapping[str, frozenset[Use]], shorter: frozenset[Use], passed: int
 ) -> bool:
     """Whether the fields of red vectors are read without the form: those of half of them, or of one if nobody with the form passed."""
     elsewhere = sum(any(use[0] is form and use in shorter for use in uses[one.id]) for one in users)
