@@ -21,7 +21,7 @@ from zenoh_harness.run.vectors.answers import VectorAnswer
 from zenoh_harness.run.vectors.codec_run import golden
 from zenoh_harness.run.vectors.effects import SURVIVOR, answer_for_end
 from zenoh_harness.run.vectors.play import Player
-from zenoh_harness.run.vectors.shared_causes import IntegerForm, uses_of
+from zenoh_harness.run.vectors.shared_causes import FORMS, IntegerForm, uses_of
 from zenoh_harness.run.vectors.standing import standing
 from zenoh_harness.targets.reach import parse
 
@@ -174,7 +174,7 @@ def well_formed(wanted):
     return [one.id for one in golden() if one.covers and one.refuses is None and wanted(one)]
 
 
-@pytest.mark.parametrize("row", ["primitives/vle-ninth-byte", "primitives/vle-seven-bits"])
+@pytest.mark.parametrize("row", sorted({form.requirement for form in FORMS}))
 def test_a_form_of_integers_that_is_misread_in_every_field_is_told_as_that(row):
     having = well_formed(
         lambda one: any(isinstance(what, IntegerForm) and what.requirement == row for what, _ in uses_of(one))
@@ -195,7 +195,7 @@ def test_a_message_that_is_refused_whatever_is_in_it_is_one_finding(part):
 
 def test_a_field_that_is_refused_with_every_value_is_no_matter_of_its_integer():
     having = well_formed(lambda one: any(".timestamp.time" in part.path for part in one.segments))
-    assert not {"primitives/vle-ninth-byte", "primitives/vle-seven-bits"}.intersection(refused(*having).values())
+    assert not {form.requirement for form in FORMS}.intersection(refused(*having).values())
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ fields that have such. What many red vectors have and few passed ones explains w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import Any, Final, NamedTuple
 
@@ -24,17 +24,26 @@ MORE: Final = 0x80
 
 
 class IntegerForm(NamedTuple):
-    """A form of integers of variable length."""
+    """A form of integers of variable length: of more than `above` bytes, the last one at least `last`."""
 
     requirement: str
     """The requirement that is broken where it is misread."""
-    has: Callable[[bytes], bool]
+    above: int
+    last: int = 0
 
+    def has(self, data: bytes) -> bool:
+        """Whether an integer has it."""
+        return len(data) > self.above and data[-1] >= self.last
+
+
+NINTH: Final = "primitives/vle-ninth-byte"
+BROKEN: Final = {8: NINTH, 5: "primitives/z64-width", 3: "primitives/z32-width", 2: "primitives/z16-width"}
+"""Bytes to what is broken where longer integers are misread: so many take the smaller types (primitives, section vle)."""
 
 FORMS: Final = (
-    IntegerForm("primitives/vle-ninth-byte", lambda data: len(data) == WIDEST and data[-1] >= MORE),
-    IntegerForm("primitives/vle-ninth-byte", lambda data: len(data) == WIDEST),
-    IntegerForm("primitives/vle-seven-bits", lambda data: len(data) > 1),
+    IntegerForm(NINTH, WIDEST - 1, MORE),
+    *(IntegerForm(requirement, above) for above, requirement in BROKEN.items()),
+    IntegerForm("primitives/vle-seven-bits", 1),
 )
 """The narrowest one first."""
 
