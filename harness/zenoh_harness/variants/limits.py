@@ -288,3 +288,11 @@ row(
     lacks=frozenset({"interests"}),
     on_interest=do_nothing,
 )
+
+
+row(
+    "looks-at-timeouts-seldom",
+    "Ends a query two seconds after its timeout.",
+    permitted="no page says how precise a timeout is",
+    deadline_of=lambda base: None if (due := base()) is None else due + 2.0,
+)
