@@ -19,6 +19,7 @@ from zenoh_harness.run.plan.plan import Item
 from zenoh_harness.run.report.summary import _errata
 
 ZERO = "establishment-init/a-zid-of-zero-is-refused"
+TEXT = "takes-a-frame-to-fill-its-batch"
 MEANS = "as written, does not interoperate with the baseline in"
 
 
@@ -63,6 +64,22 @@ def test_numbers_that_the_text_allows_are_told_from_larger_ones() -> None:
     assert found
     assert {finding.follows for finding in found} == {"sn-fills-vle-bytes"}
     assert all(finding.cause.endswith(f"{MEANS} sn-fills-vle-bytes") for finding in found)
+
+
+@pytest.mark.parametrize("how", ["many-frames", "a-fragment-behind", "with-keep-alives"])
+@pytest.mark.parametrize(
+    ("node", "follows"), [(TEXT, "several-messages-per-batch"), ("takes-one-message-of-a-batch", "")]
+)
+def test_a_node_that_refuses_what_is_behind_a_frame_follows_the_text_and_one_that_loses_it_does_not(
+    how: str, node: str, follows: str
+) -> None:
+    case = all_cases()["session-fragments/every-message-of-a-batch-is-taken"]
+
+    [finding], _ = provoke(case, {"how": how}, all_faulty_nodes()[node].node)
+
+    assert (finding.follows, finding.got) == (follows, "close:2" if follows else "silence")
+    due = "message-reference/frame-messages-fill-batch" if follows else case.requirement
+    assert finding.requirement == due
 
 
 @pytest.mark.parametrize(

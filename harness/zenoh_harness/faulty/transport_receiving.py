@@ -10,7 +10,7 @@ from typing import Any
 from zenoh_conformance.messages import Drop, Fragment, Frame
 from zenoh_conformance.reading.codec import Layer, decode
 from zenoh_conformance.reading.connection import priority_of
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import INVALID, Link, Reference, refuse
 
 from . import fault, faulty
 from .second_circumstances import MANDATORY
@@ -159,6 +159,30 @@ fault(
     passes_over=lambda node, message: node.taken > 1 and isinstance(message, Fragment),
     caught_by="session-fragments/every-message-of-a-batch-is-taken",
 )
+
+
+@faulty(
+    caught_by=(
+        "session-fragments/every-message-of-a-batch-is-taken",
+        "routing-lanes/what-came-in-one-batch-keeps-its-lanes-and-fits",
+    )
+)
+class TakesAFrameToFillItsBatch(_OneABatch):
+    """Refuses what stands behind a FRAME in its batch, as the text has it (erratum several-messages-per-batch)."""
+
+    framed: Link | None = None
+
+    def on_batch(self, link, batch):
+        self.framed = None
+        super().on_batch(link, batch)
+
+    def passes_over(self, link, message):
+        if self.framed is link:
+            refuse(INVALID, "no network message")
+        self.framed = link if link.name in self.links and isinstance(message, Frame) else None
+        return False
+
+
 fault(
     "acts-on-half-a-batch",
     "Handles each message of a batch before it has read the next one.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
 from zenoh_conformance.cases.session.batches import what_does_not_fit_is_fragmented
-from zenoh_conformance.cases.session.fragments import push
+from zenoh_conformance.cases.session.fragments import one_frame_as_written, push
 from zenoh_conformance.messages import (
     Del,
     Err,
@@ -95,7 +95,7 @@ def a_value_and_a_deletion_keep_their_lane(scene: Scene, *, priority: int) -> No
     qos: Exts[QoS] = Exts((QoS(value=sane.BLOCK & ~7 | priority),))
     for body in (Put(payload=b"1"), Del()):
         publisher.says(Push(key=publisher.key("k"), exts=qos, body=body), priority=priority)
-        with subscriber.us.about("push/push-reaches-intersecting"):
+        with one_frame_as_written(publisher), subscriber.us.about("push/push-reaches-intersecting"):
             subscriber.expect_push("k", step="the publication")
         in_its_lane(subscriber, subscriber.heard(Push)[-1])
 
@@ -126,7 +126,7 @@ def what_came_in_one_batch_keeps_its_lanes_and_fits(scene: Scene, *, size: int) 
     publisher.us.send(*frames)
 
     for number in range(sum(map(len, of_a_lane.values()))):
-        with subscriber.us.about("push/push-reaches-intersecting"):
+        with one_frame_as_written(publisher), subscriber.us.about("push/push-reaches-intersecting"):
             subscriber.expect_push("k", step=f"publication {number + 1} of one batch")
         in_its_lane(subscriber, subscriber.heard(Push)[-1])
 
