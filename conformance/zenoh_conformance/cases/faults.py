@@ -169,15 +169,17 @@ def _only_there(group: Sequence[Judgement], told: Collection[tuple[str, Any]]) -
 def _order_of(group: Sequence[Judgement], below: Collection[str]) -> Rank:
     """What of the requirements in which a fault shows is the one that it breaks.
 
-    Before all that of a check which says what is wrong, and not only that something did not come, or that others were asked, or that
-    fragments make no message; one that names the field; one that a check is about, and not a step on its way, and that it finds in any
-    circumstances, or that a message comes, which is broken where it is lost in some; the earliest step of a plain session; what other
-    checks rest on; what shows most often; what covers most of the vectors that a node took wrongly.
+    Before all one that must hold, and not one that only warns; that of a check which says what is wrong, and not only that something
+    did not come, or that others were asked, or that fragments make no message; one that names the field; one that a check is about,
+    and not a step on its way, and that it finds in any circumstances, or that a message comes, which is broken where it is lost in
+    some; the earliest step of a plain session; what other checks rest on; what shows most often; what covers most of the vectors that
+    a node took wrongly.
     """
     direct = [one for one in group if not is_loss(found(one)) and found(one).get("path") != CHOICE]
     named = any(is_field(str(found(one).get("path", ""))) for one in direct)
     own = [one for one in group if is_own(one)]
     return (
+        all(one.verdict is Verdict.WARN for one in group),
         not direct,
         all(map(_is_unread, direct)),
         not named,

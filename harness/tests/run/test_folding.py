@@ -498,3 +498,26 @@ def test_what_passed_or_was_not_judged_is_no_cause() -> None:
     quiet = [replace(red(CASE), verdict=verdict) for verdict in Verdict if verdict is Verdict.KNOWN or verdict.is_quiet]
 
     assert faults(quiet) == []
+
+
+def test_what_must_hold_is_told_before_what_only_should() -> None:
+    stays = finding(path="after Close", expected="the end of the link", got="a link that stays open")
+    should = [
+        red(
+            "session-extensions/a-close-with-an-unknown-extension-counts-where-it-connects",
+            "primitives/unknown-optional-skipped",
+            verdict=Verdict.WARN,
+            profile=profile,
+            **stays,
+        )
+        for profile in ("default", "qos-off", "short-lease")
+    ]
+    must = red(
+        "session-extensions/a-close-behind-another-message-counts-where-it-connects",
+        "close/close-ends-the-link",
+        **stays,
+    )
+
+    [fault] = faults([*should, must])
+
+    assert (fault.requirement, fault.first.verdict) == ("close/close-ends-the-link", Verdict.FAIL)
