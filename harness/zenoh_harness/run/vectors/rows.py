@@ -22,6 +22,7 @@ from zenoh_conformance.cases.faults import COMES
 from zenoh_conformance.judging.verdict import Verdict, verdict_for
 from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.run.judge.decide import level_of
 from zenoh_harness.run.plan.plan import Selection
@@ -59,6 +60,8 @@ _EXTENSION: Final = re.compile(r"\.exts\.(\w+)\.header$")
 NO_ROW: Final = ""
 """Stands in tables for a fault that no requirement names."""
 
+WRITER: Final = "sender"
+"""Whom a requirement binds that only what a node writes can break."""
 
 @cache
 def judged_on() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
@@ -100,9 +103,13 @@ def check_of(requirement: str) -> str:
 
 
 def rows(selection: Selection, side: Side, profile: str = DEFAULT) -> tuple[str, ...]:
-    """The requirements that vectors judge, or find broken, on some kind of node, as far as they are selected."""
+    """The requirements that vectors judge, or find broken, on some kind of node, as far as they are selected.
+
+    What a node reads says nothing of a row that binds who writes.
+    """
     tables = [table()[kind] for kind in kinds_of(side, profile) for table in (judged_on, also_shown)]
-    every = sorted({row for table in tables for row in table} - {NO_ROW})
+    known = requirements()
+    every = sorted(row for row in {row for table in tables for row in table} - {NO_ROW} if known[row].binds != WRITER)
     return tuple(one for one in every if selection.here(check_of(one)) and selection.takes(check_of(one), one))
 
 
