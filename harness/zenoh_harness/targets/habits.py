@@ -115,7 +115,7 @@ class TargetHabits:
     forwards: bool | None = None
     """Whether it forwards a publication to another session; None if that was not looked at."""
     message: int | None = None
-    """The largest value, in bytes, that it forwarded; None if it forwarded all that were tried, or none."""
+    """The largest value, in bytes, that it forwarded or told its application; None if it did so with all that were tried, or none."""
     leaves: bool = False
     """Whether it ends a sane session by itself."""
     offers: tuple[Any, ...] = OFFERS
@@ -247,7 +247,8 @@ class TargetHabits:
         if self.sessions is not None:
             lines.append(f"holds {self.sessions} session{'s' * (self.sessions != 1)} at once")
         if self.message is not None:
-            lines.append(f"passes on values of {self.message} bytes, and not much larger ones")
+            does = "passes on" if self.forwards else "tells its application"
+            lines.append(f"{does} values of {self.message} bytes, and not much larger ones")
         odd = {end: back for end, back in self.returns.items() if back.ended or back.after is None or back.after > 0.5}
         lines += [f"after {end.value}: {back}" for end, back in odd.items()]
         if self.linger < inf:

@@ -21,6 +21,7 @@ from zenoh_conformance.wire import exts
 from zenoh_harness.links.timing import Deadline, scaled, stretched
 from zenoh_harness.probing.habits.capacity import measure_capacity, open_link
 from zenoh_harness.probing.habits.protocol_version import other_version
+from zenoh_harness.probing.habits.told_values import largest_told, tells
 from zenoh_harness.probing.habits.waiting import first_silence, measure_waits
 from zenoh_harness.programs import starvation
 from zenoh_harness.reference.credentials import open_session
@@ -106,13 +107,14 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
         found = _note_leaving(us, found, node.role != "router")
         back = measure_returns(node, us)
         dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
-        return replace(found, returns={end: one for end, one in back.items() if end is not dies}, dies=dies)
+        found = replace(found, returns={end: one for end, one in back.items() if end is not dies}, dies=dies)
+        return found if dies else _note_told_values(node, found)
     us.leave()
     found = replace(found, answer=longer(answer, _second_answer_time(node, offers)), brief=_ends_after_sessions(node))
     if found.brief:
         return replace(found, half_open=1, sessions=1, lacks=found.lacks | missing_capacity(1, 1))
     forwards = forwards_value(node, found)
-    found = replace(found, forwards=forwards)
+    found = replace(found if forwards else _note_told_values(node, found), forwards=forwards)
     if node.role != "router" and not forwards:
         found = replace(found, lacks=found.lacks | {"routing"})
     if not rooms:
@@ -233,7 +235,7 @@ def _forwards_once(node: NodeInstance, habits: TargetHabits, size: int) -> bool:
     near, far = (open_link(node) for _ in range(2))
     batch = {"batch_size": SMALL_BATCH} if node.side is Side.RESPONDER else {}
     key = "zconform/habits/routed"
-    within = longer(stretched(UNIT / 2), share(habits.answer, QUIET_TIMES))
+    within = _work_time(habits)
     try:
         if near is None or far is None:
             return False
@@ -252,6 +254,25 @@ def _forwards_once(node: NodeInstance, habits: TargetHabits, size: int) -> bool:
         for us in filter(None, (near, far)):
             us.leave()
     return True
+
+
+def _note_told_values(node: NodeInstance, found: TargetHabits) -> TargetHabits:
+    """Note the largest value of which its application is told, in a session of its own."""
+    if not tells(node):
+        return found
+    us = _wait_for_return(node, LONGEST)[1] if node.side is Side.INITIATOR else open_link(node)
+    if us is None:
+        return found
+    offers: dict[str, Any] = {"exts": exts(*found.offers)} if node.side is Side.RESPONDER else {}
+    works = handshake(found.prepare(us), node, **offers) is not None
+    message = largest_told(us, node, _work_time(found)) if works else None
+    us.leave()
+    return replace(found, message=message)
+
+
+def _work_time(habits: TargetHabits) -> float:
+    """Seconds within which a publication comes."""
+    return longer(stretched(UNIT / 2), share(habits.answer, QUIET_TIMES))
 
 
 def _expect_publication(us: Dialogue, within: float) -> None:
