@@ -26,6 +26,8 @@ PLAIN: Final = tuple(check for checks in BASIC.values() for check in checks)
 _ATTEMPTS: Final = re.compile(r"^\d+ of \d+ (?:attempts|times \w+): ")
 _UNREAD: Final = re.compile(r"^undecodable bytes \((\S+) at byte ")
 _STAGES: Final = ("stage init", "stage open")
+_TO_SELF: Final = "Close(CONNECTION_TO_SELF)"
+"""The end that a node owes to its own ZenohID, and to nothing else."""
 _ONLY: Final = ", only "
 """What the circumstances follow in a cause."""
 _UNKNOWN: Final = "unknown-mandatory-extension"
@@ -142,8 +144,11 @@ def _traits_of_finding(was: Mapping[str, Any]) -> Iterator[Trait]:
 
 
 def _reason(expected: str, got: str) -> tuple[str, ...]:
-    """The CLOSE that is required where silence came: a target that lacks two checks goes on in silence after both of their inputs."""
-    return (expected,) if got == "silence" and expected.startswith("Close(") else ()
+    """The CLOSE that is required where silence came, or that only one input asks for.
+
+    A target that lacks two checks goes on in silence after both of their inputs, or does the same after both.
+    """
+    return (expected,) if expected == _TO_SELF or (got == "silence" and expected.startswith("Close(")) else ()
 
 
 def _traits_of_field(path: str, got: str) -> Iterator[Trait]:

@@ -521,3 +521,19 @@ def test_what_must_hold_is_told_before_what_only_should() -> None:
     [fault] = faults([*should, must])
 
     assert (fault.requirement, fault.first.verdict) == ("close/close-ends-the-link", Verdict.FAIL)
+
+
+@pytest.mark.parametrize("got", ["Frame", "silence", "OpenAck"])
+def test_two_missing_checks_of_one_stage_are_two_faults_where_one_has_a_reason_of_its_own(got: str) -> None:
+    itself = red(
+        "initiator-fields/an-answer-from-itself-is-refused",
+        "close/own-zid-is-connection-to-self",
+        **finding(path="stage open", expected="Close(CONNECTION_TO_SELF)", got=got),
+    )
+    order = red(
+        "initiator-open-ack/nothing-but-open-ack-activates",
+        "session-establishment/handshake-messages-in-order",
+        **finding(path="stage open", expected="a refusal", got=got),
+    )
+
+    assert heads(itself, order) == {itself.key.requirement, order.key.requirement}
