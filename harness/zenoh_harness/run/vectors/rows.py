@@ -63,6 +63,7 @@ NO_ROW: Final = ""
 WRITER: Final = "sender"
 """Whom a requirement binds that only what a node writes can break."""
 
+
 @cache
 def judged_on() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """Kind of node to requirement to the vectors that notice a planted misreading of its row."""
