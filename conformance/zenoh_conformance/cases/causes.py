@@ -183,7 +183,8 @@ LIKE: Final = 1 / 3
 def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judgement, Judgement]]:
     """Laws and checks, and laws, that are red in mostly the same conversations of a role, over all profiles.
 
-    Two laws only where both are of one sort: what should be and what must be are of different messages of a conversation.
+    Two laws only where both are of one sort: what should be and what must be are of different messages of a conversation. Nor is what
+    only should be the reason why a message is lost.
     """
     where: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     shown: dict[tuple[str, str], Judgement] = {}
@@ -197,9 +198,15 @@ def _in_one_conversation(judgements: Sequence[Judgement]) -> Iterator[tuple[Judg
     for law, other in permutations(shown, 2):
         both = where[law] & where[other] if _is_law(shown[law]) and law[0] == other[0] else ()
         of = where[other] if _are_of_fragments(shown[law], shown[other]) else where[law] | where[other]
-        alike = not _is_law(shown[other]) or _sort(shown[law]) == _sort(shown[other])
+        alike = _is_of_one_sort(shown[law], shown[other])
         if both and alike and not everywhere & {law, other} and len(both) >= LIKE * len(of):
             yield shown[law], shown[other]
+
+
+def _is_of_one_sort(law: Judgement, other: Judgement) -> bool:
+    if _is_law(other):
+        return _sort(law) == _sort(other)
+    return law.verdict is not Verdict.WARN or other.verdict is Verdict.WARN or not is_loss(found(other))
 
 
 def _sort(law: Judgement) -> tuple[bool, bool]:

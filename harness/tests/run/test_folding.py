@@ -537,3 +537,16 @@ def test_two_missing_checks_of_one_stage_are_two_faults_where_one_has_a_reason_o
     )
 
     assert heads(itself, order) == {itself.key.requirement, order.key.requirement}
+
+
+def test_what_only_should_be_explains_no_loss_of_the_same_conversation() -> None:
+    label = "session-varied/a-chain-comes-whole-in-any-circumstances-in-an-application"
+    random = red(
+        "law/initial-sn-random",
+        "session-establishment/initial-sn-random",
+        verdict=Verdict.WARN,
+        details={"found": {"path": "open.initial_sn", "got": "one number always"}, "seen_in": [label]},
+    )
+    lost = red(label, "fragmentation/fragments-reassemble", **finding(path="the chain", expected="Push", got="silence"))
+
+    assert heads(random, lost) == {"session-establishment/initial-sn-random", "fragmentation/fragments-reassemble"}
