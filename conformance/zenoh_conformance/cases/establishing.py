@@ -56,6 +56,11 @@ BROKEN: dict[str, bytes] = {
 """Chains that are malformed, whatever they mean."""
 
 
+def rule_of_chain(what: str) -> str:
+    """The requirement that a node breaks that takes such a chain."""
+    return f"primitives/{'extension-encoding-3' if what.startswith('encoding-3') else 'truncated-is'}-refused"
+
+
 def with_chain(message: Any, chain: bytes) -> bytes:
     """The message's bytes with a chain written by hand in place of its own."""
     data = encode(replace(message, exts=NO_EXTS))

@@ -12,6 +12,7 @@ from zenoh_conformance.cases.establishing import (
     init_then_open,
     issued,
     open_then_work,
+    rule_of_chain,
     with_chain,
     with_unknown,
 )
@@ -263,7 +264,8 @@ def a_broken_chain_is_refused(scene: Scene, *, message: str, what: str) -> None:
 
     us.send(with_chain(sane_one, BROKEN[what]))
 
-    us.expect_refusal(message, never=InitAck if message == "init" else OpenAck)
+    with us.about(rule_of_chain(what)):
+        us.expect_refusal(message, never=InitAck if message == "init" else OpenAck)
 
 
 @case("session-establishment/qos-told-from-qos-link-by-enc", control=a_sane_proposal_is_answered)

@@ -12,6 +12,7 @@ from zenoh_conformance.cases.establishing import (
     followed_or_refused,
     never_opens,
     proposal,
+    rule_of_chain,
     until_open_syn,
     with_chain,
     with_unknown,
@@ -156,7 +157,8 @@ def a_broken_chain_of_ours_is_refused(scene: Scene, *, message: str, what: str) 
 
     us.send(with_chain(answer, BROKEN[what]))
 
-    us.expect_refusal(message, never=OpenSyn)
+    with us.about(rule_of_chain(what)):
+        us.expect_refusal(message, never=OpenSyn)
 
 
 @case(
