@@ -46,6 +46,8 @@ def uncaught(faulty_node: FaultyNode) -> list[str]:
     """
     wanted, laws = set(faulty_node.caught_by), all_laws()
     for case, parameters in tried(faulty_node):
+        if not wanted:
+            break
         unheard = [laws[check] for check in wanted if check in laws]
         if case.id in wanted or unheard:
             findings, scene = provoke(case, parameters, faulty_node.node, "full" if case.id in wanted else "quick")

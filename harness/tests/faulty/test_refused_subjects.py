@@ -115,13 +115,18 @@ def findings(subject: Subject, *, refuses: bool) -> list[tuple[Case, Finding]]:
     return found
 
 
-Unjudged = Callable[[bool], Iterator[str]]
+Unjudged = Callable[[Side, bool], Iterator[str]]
 
 
 @pytest.fixture(params=[SLICES, pytest.param(1, marks=pytest.mark.soak)], ids=["some", "all"])
 def unjudged(request: pytest.FixtureRequest) -> Unjudged:
-    """Return what yields the subjects of a slice that no case is red for, although some case did not come to its point."""
-    return lambda refuses: unjudged_of([one for one in speakers() if in_slice(str(one), of=request.param)], refuses)
+    """Return what yields the subjects of a slice and a role that no case is red for, although some case did not come to its point."""
+
+    def of(role: Side, refuses: bool) -> Iterator[str]:
+        some = [one for one in speakers() if one[0] is role and in_slice(str(one), of=request.param)]
+        return unjudged_of(some, refuses)
+
+    return of
 
 
 def unjudged_of(subjects: Iterable[Subject], refuses: bool) -> Iterator[str]:
@@ -134,33 +139,28 @@ def unjudged_of(subjects: Iterable[Subject], refuses: bool) -> Iterator[str]:
 HANDSHAKE = (Init.__name__, Open.__name__)
 
 
-def of_responders(lines: Iterator[str]) -> list[str]:
-    return [line for line in lines if line.startswith("responder")]
-
-
 def test_what_a_responder_ignores_is_judged(unjudged: Unjudged) -> None:
     """Silence is no answer to any proposal, and nothing that is lawful in a session may be passed over."""
     lossy = "('Push', ('exts', (('NodeId'"  # a publication that may be dropped may be lost
-    assert [line for line in of_responders(unjudged(False)) if lossy not in line] == []
+    assert [line for line in unjudged(Side.RESPONDER, False) if lossy not in line] == []
 
 
 def test_what_a_responder_ends_a_session_for_is_judged(unjudged: Unjudged) -> None:
     """To refuse a proposal by CLOSE is lawful; a session does not end for anything that is lawful in it."""
     in_handshakes = tuple(f"responder ('{name}'" for name in HANDSHAKE)
-    assert [line for line in of_responders(unjudged(True)) if not line.startswith(in_handshakes)] == []
+    assert [line for line in unjudged(Side.RESPONDER, True) if not line.startswith(in_handshakes)] == []
 
 
 def test_what_an_initiator_ends_a_session_for_is_judged(unjudged: Unjudged) -> None:
     """As of responders; a link that is shut without a word at our KEEP_ALIVE is not told from an application that leaves."""
     lawful = ("initiator ('Init'", "initiator ('Open'", "initiator ('KeepAlive'")
-    assert [line for line in unjudged(True) if line.startswith("initiator") and not line.startswith(lawful)] == []
+    assert [line for line in unjudged(Side.INITIATOR, True) if not line.startswith(lawful)] == []
 
 
 def test_what_an_initiator_ignores_is_judged(unjudged: Unjudged) -> None:
     """One that passes over our queryable may ask nobody, or another one: that a query goes to it binds routers."""
     free = "initiator ('Declare', ('exts', (('QoS', ('value', 13)),)), ('body', ('DQueryable'"
-    ignored = [line for line in unjudged(False) if line.startswith("initiator")]
-    assert [line for line in ignored if not line.startswith(free)] == []
+    assert [line for line in unjudged(Side.INITIATOR, False) if not line.startswith(free)] == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 
 from zenoh_conformance.cases.case import LAWFUL_TRAFFIC, TOLD, Case, Parameters, all_cases
 from zenoh_conformance.judging.engine import judge
@@ -52,7 +52,13 @@ def is_of_a_step_before(case: Case, finding: Finding) -> bool:
 
 def runs_in_memory(case: Case) -> bool:
     """Whether the reference in memory supports what the case needs."""
-    return case.profile in CHANGES and set(case.needs) <= able(case.profile)
+    return case.profile in CHANGES and set(case.needs) <= _of_reference(case.profile)
+
+
+@cache
+def _of_reference(profile: str) -> frozenset[str]:
+    """The capabilities of the reference in a profile: each faulty node is asked about each case."""
+    return able(profile)
 
 
 def provoke(
