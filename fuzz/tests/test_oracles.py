@@ -203,6 +203,15 @@ def test_a_list_of_what_was_read_may_double_as_it_grows(current):
     assert list(oracle.judge_input(oracle.make_oracle("differential", current), data)) == []
 
 
+@pytest.mark.needs("cargo")
+def test_what_it_writes_of_ours_it_may_read_with_the_bits_that_it_drops(current):
+    """Its encoder writes all bits of a resolution, in its own order of extensions, and its decoder drops two of them."""
+    made = oracle.make_oracle("differential", current)
+    made.thorough = True
+    init = bytes.fromhex("e1fdd03155c25ca67d4256835855c25ca67d424e057b12bc80d8c40bf4646bc0a753dd8cb2c001854300")
+    assert list(oracle.judge_input(made, inputs.make_input("transport", init))) == []
+
+
 NEEDED = {
     "integers-cut-to-their-width": "01 1e 20 80 80 04 00 01 61",
     "encoding-cut-to-16-bits": "01 1d 00 41 80 80 10 00",
