@@ -46,6 +46,9 @@ from .modelled import FIRSTS, Known, judged, mask_of, unless_known
 
 REQUIREMENT = "fragmentation/fragments-reassemble"
 DELIVERED: Final = "push/push-reaches-intersecting"
+AGAIN: Final = 3
+"""How often what is missing of best effort is said again: a router without a processor lost two of three, twice."""
+
 LOST: Final = "fragmentation/lost-fragment-discards-chain"
 PAST: Final = "batching/sn-outside-resolution-rejected"
 KEPT_ALIVE: Final = "keep-alive/something-every-quarter-lease"
@@ -287,7 +290,7 @@ class Transporting(RuleBasedStateMachine):
         with self.publisher.us.about(blame.LIVES):
             self.publisher.settles("the publisher's session")
         us = self.subscriber.us
-        here = self.is_here() or (self.say_again() and self.is_here())
+        here = self.is_here() or any(self.say_again() and self.is_here() for _ in range(AGAIN))
         with unless_known(us, self.known, REQUIREMENT if not here and self.missing() <= self.alone else requirement):
             us.require(here, expected="Push", got="silence", step="what was said")
             order = self.came()

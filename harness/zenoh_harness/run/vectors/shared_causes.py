@@ -82,7 +82,7 @@ def _is_integer(data: bytes) -> bool:
 def shared_causes(answers: Answers) -> dict[str, str]:
     """Red vectors that are explained better by what they share than by a row: id to the requirement that is broken.
 
-    Malformed vectors are left out: refusing them is right.
+    A message explains them where the node refuses it whatever is in it. Malformed vectors are left out: refusing them is right.
     """
     well_formed = [(one, each.verdict) for one, each in answers if one.refuses is None]
     red = [one for one, verdict in well_formed if verdict is Verdict.FAIL]
@@ -90,16 +90,23 @@ def shared_causes(answers: Answers) -> dict[str, str]:
     uses = {one.id: frozenset(uses_of(one)) for one in (*red, *passed)}
     against = Counter(what for one in passed for what in (*one.covers, *dict(uses[one.id])))
     shorter = _read_without(passed, uses)
+    shut = {one.id for one, each in answers if each.cause.startswith("refused")}
     found: dict[str, str] = {}
     while red:
         users = _by_what(red, uses)
         forms = [form for form in FORMS if _is_form_of(form, users.get(form, ()), uses, shorter, against[form])]
-        parts = sorted(what for what in users if isinstance(what, MessagePart))
+        parts = sorted(
+            what
+            for what, some in users.items()
+            if isinstance(what, MessagePart) and all(one.id in shut for one in some)
+        )
         explains = {what: len(some) / sqrt(len(red) * (len(some) + against[what])) for what, some in users.items()}
         rows = sorted(what for what in users if isinstance(what, str))
-        best = max((*rows, *forms, *parts), key=lambda what: explains[what])
+        best = max((*rows, *forms, *parts), key=lambda what: explains[what], default="")
+        if isinstance(best, str):
+            break
         plainest = min(users[best], key=lambda one: (not one.covers, len(one.data), one.id))
-        if isinstance(best, str) or not plainest.covers:
+        if not plainest.covers:
             break
         breaks = (
             best.requirement if isinstance(best, IntegerForm) else max(plainest.covers, key=lambda row: explains[row])
