@@ -169,17 +169,20 @@ class Transporting(RuleBasedStateMachine):
         return pieces[1:] if lost == 0 else pieces[:-1]
 
     @precondition(lambda self: self.publisher.us.patch > 0 and self.publisher.us.room >= LEAST)
-    @rule(channel=channels, kept=st.integers(1, 3))
-    def give_up(self, channel: int, kept: int) -> None:
-        """A message is given up with Drop, after some of its fragments or all."""
+    @rule(channel=channels, kept=st.integers(1, 3), drops=st.booleans())
+    def give_up(self, channel: int, kept: int, drops: bool) -> None:
+        """A message is given up with Drop, after some of its fragments or all, or left before its end, as the next First says."""
         settled, us = self.channel_of(channel), self.publisher.us
         pieces = (
             self.pieces(settled, self.fresh(300), kept) if kept > 1 else self.pieces(settled, self.fresh(300), 2)[:1]
         )
         lane: list[Any] = [each for each in pieces[0].exts if not isinstance(each, First)]
+        if not drops:
+            pieces[-1] = replace(pieces[-1], payload=pieces[-1].payload[:-1])
         for piece in pieces:
             us.send(replace(piece, more=True))
-        us.send(replace(pieces[0], more=False, sn=us.next_sn(*settled), exts=exts(*lane, Drop()), payload=b""))
+        if drops:
+            us.send(replace(pieces[0], more=False, sn=us.next_sn(*settled), exts=exts(*lane, Drop()), payload=b""))
         self.nothing_more_came("fragmentation/drop-discards")
 
     @has_room

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from zenoh_conformance.cases.routing.circumstances import CHANNEL, TERMS
-from zenoh_conformance.cases.session.varied import AMID, EARLIER, LANE, PIECES
+from zenoh_conformance.cases.session.varied import AMID, EARLIER, LANE, PASSER, PIECES
 from zenoh_conformance.judging.variation import Dimension, Dimensions, Value
-from zenoh_conformance.messages import Fragment, Frame, KeepAlive
+from zenoh_conformance.messages import First, Fragment, Frame, KeepAlive
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_harness.reference.node import Reference
 
@@ -41,7 +41,7 @@ def earlier_of(track: Track) -> set[str]:
         for name, there in {
             "a whole chain": counts["chain"] >= 1, "three whole chains": counts["chain"] >= 3,
             "a chain with a hole": counts["gap"] >= 1, "three chains with a hole": counts["gap"] >= 3,
-            "three KEEP_ALIVEs": counts["keep-alive"] >= 3,
+            "a chain that was left": counts["left"] >= 1, "three KEEP_ALIVEs": counts["keep-alive"] >= 3,
         }.items() if there
     }  # fmt: skip
 
@@ -93,6 +93,11 @@ class LosesAChain(Reference):
             track.before["chain"] += 1
             track.pieces = 0
 
+    def on_live(self, link: Any) -> None:
+        for track in self.tracks.values():
+            track.amid.add(PASSER)
+        super().on_live(link)
+
     def accepts_sn(self, link: Any, message: Any) -> bool:
         channel = (message.reliable, priority_of(message))
         held, last = link.partial.get(channel), link.rx.get(channel)
@@ -105,6 +110,8 @@ class LosesAChain(Reference):
         return accepted
 
     def on_fragment(self, link: Any, fragment: Fragment) -> None:
+        began = fragment.exts.get(First) is not None and (fragment.reliable, priority_of(fragment)) in link.partial
+        self.tracks[link.session].before["left"] += began
         if not fragment.more and self.loses and self.is_there(link, fragment):
             link.partial.pop((fragment.reliable, priority_of(fragment)), None)
         super().on_fragment(link, fragment)

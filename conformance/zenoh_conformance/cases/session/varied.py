@@ -9,21 +9,30 @@ from typing import Any, Final
 from zenoh_conformance.cases.case import case
 from zenoh_conformance.cases.routing.circumstances import CHANNEL, FIELDS, TERMS
 from zenoh_conformance.cases.routing.plain import ROUTES
+from zenoh_conformance.judging.finding import NOT_REACHED
 from zenoh_conformance.judging.variation import Dimension, Variation
 from zenoh_conformance.messages import Fragment, KeepAlive, sane
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Party, Scene, parties_of
 
 from .fragments import expect_value, fits, in_pieces, pieces_are_put_together, push
 
 LANE: Final = Dimension.of("lane", "in lane {}", sane.DEFAULT_PRIORITY, 1, 7)
 PIECES: Final = Dimension.of("pieces", "in {} fragments", 3, 4, 9, is_ordered=True)
-AMID: Final = Dimension.of(
-    "amid", "with {} between the fragments", "nothing", "KEEP_ALIVE", "KEEP_ALIVE in one batch", "another channel"
+PASSER: Final = "a session that comes and goes"
+AMID: Final = Dimension(
+    "amid",
+    "with {} between the fragments",
+    (
+        (1, ("nothing", "KEEP_ALIVE", "KEEP_ALIVE in one batch", "another channel")),
+        (2, (PASSER,)),
+    ),
 )
-EARLIER: Final = Dimension.of(
-    "earlier", "after {}", "nothing", "a whole chain", "three whole chains", "a chain with a hole", "three chains with a hole",
-    "a whole message", "three KEEP_ALIVEs",
-)  # fmt: skip
+EARLIER: Final = Dimension("earlier", "after {}", (
+    (1, ("nothing", "a whole chain", "three whole chains", "a chain with a hole", "three chains with a hole",
+         "a whole message", "three KEEP_ALIVEs")),
+    (2, ("a chain that was left",)),
+))  # fmt: skip
 HOLE: Final = Dimension.of("hole", "without the fragment {}", 1, 2)
 """The place of the fragment that is lost, from 0."""
 
@@ -48,9 +57,16 @@ def chain_of(who: Party, v: Variation, key: str, count: int, *, reliable: bool) 
     return payload, in_pieces(who, message, count, reliable=reliable, priority=v.number(LANE))
 
 
-def says(who: Party, v: Variation, pieces: list[Fragment]) -> None:
-    """Send fragments, with what the row has between them."""
+def says(scene: Scene, who: Party, v: Variation, pieces: list[Fragment]) -> None:
+    """Send fragments, with what the row has between them; a session comes between the first two alone.
+
+    Toward an initiator none comes: its program may end with a link.
+    """
     for at, piece in enumerate(pieces):
+        if at == 1 and v[AMID] == PASSER and scene.role is Side.RESPONDER:
+            passer = scene.session("passer")
+            passer.send(sane.close())
+            passer.expect_end(step=f"{NOT_REACHED}: a session that goes")
         amid = str(v[AMID]) if at else AMID.default
         if amid == "KEEP_ALIVE":
             who.us.send(KeepAlive())
@@ -78,6 +94,13 @@ def _chains(count: int, hole: int | None = None) -> Callable[[Party, Variation, 
     return say
 
 
+def _leave_a_chain(who: Party, v: Variation, reliable: bool) -> None:
+    """Send a chain without its end; the First of the next one tells a receiver so, where markers are settled."""
+    if who.us.patch > 0:
+        *pieces, last = chain_of(who, v, "past/a", 3, reliable=reliable)[1]
+        who.us.send_each(*pieces, replace(last, more=True, payload=last.payload[:-1]))
+
+
 def _message(who: Party, v: Variation, reliable: bool) -> None:
     who.says(push(who, "past/a", b"1", v.number(LANE)), reliable=reliable, priority=v.number(LANE))
 
@@ -89,6 +112,7 @@ EARLIERS: Final[Mapping[str, Callable[[Party, Variation, bool], Any]]] = {
     "a chain with a hole": _chains(1, 1),
     "three chains with a hole": _chains(3, 1),
     "a whole message": _message,
+    "a chain that was left": _leave_a_chain,
     "three KEEP_ALIVEs": lambda who, v, reliable: who.us.send_each(*[KeepAlive()] * 3),
 }
 
@@ -107,7 +131,7 @@ def a_chain_comes_whole_in_any_circumstances(scene: Scene, v: Variation) -> None
     stands between the fragments and what came on the channel before.
 
         subscriber  DECLARE (subscriber)
-        publisher   (other chains, whole ones or with a hole)
+        publisher   (other chains, whole ones, with a hole or without an end)
         publisher   FRAGMENT, .. FRAGMENT (all of a PUSH)
         target      to the subscriber: the PUSH
     """
@@ -116,7 +140,7 @@ def a_chain_comes_whole_in_any_circumstances(scene: Scene, v: Variation) -> None
     EARLIERS[str(v[EARLIER])](publisher, v, reliable)
 
     payload, pieces = chain_of(publisher, v, "k/a", v.number(PIECES), reliable=reliable)
-    says(publisher, v, pieces)
+    says(scene, publisher, v, pieces)
 
     expect_value(subscriber, "k/a", payload, step="the chain")
 
@@ -134,7 +158,7 @@ def a_chain_with_a_hole_is_discarded_in_any_circumstances(scene: Scene, v: Varia
     On best effort a fragment is lost: the message is, too, whatever the lane, the terms of the session, and what came before.
 
         subscriber  DECLARE (subscriber)
-        publisher   (other chains, whole ones or with a hole)
+        publisher   (other chains, whole ones, with a hole or without an end)
         publisher   FRAGMENT, .. FRAGMENT (a number left out; together a PUSH)
         publisher   FRAME (another PUSH)
         target      to the subscriber: the other PUSH at most
@@ -143,7 +167,7 @@ def a_chain_with_a_hole_is_discarded_in_any_circumstances(scene: Scene, v: Varia
     EARLIERS[str(v[EARLIER])](publisher, v, False)
 
     pieces = chain_of(publisher, v, "k/lost", 3, reliable=False)[1]
-    says(publisher, v, with_a_gap(publisher, v, pieces, v.number(HOLE)))
+    says(scene, publisher, v, with_a_gap(publisher, v, pieces, v.number(HOLE)))
     publisher.puts("k/after", b"1")
     publisher.settles()
 
