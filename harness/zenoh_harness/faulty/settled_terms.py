@@ -89,6 +89,14 @@ fault(
 
 
 fault(
+    "says-nothing-of-what-it-lowered",
+    "Leaves resolution and batch size out of InitAck where InitSyn has none.",
+    answer_init=lambda base, syn: (
+        replace(base(), resolution=None, batch_size=None) if syn.resolution is None else base()
+    ),
+    caught_by="settled-terms/what-it-lowered-it-keeps-to",
+)
+fault(
     "counts-on-in-32-bits",
     "Counts its sequence numbers past the negotiated resolution.",
     next_sn=lambda base, link, reliable, priority: _counts_on(link, (reliable, priority), base(), SN_MASK[2]),

@@ -51,6 +51,13 @@ for _what, _kind in {"publication": Push, "query": Request, "answer": Response, 
         **_silent_after(_kind),
     )
 
+fault(
+    "keeps-no-session-alive-with-half-a-message",
+    "Sends no KEEP_ALIVE while a chain of fragments is not complete.",
+    send=_silent_in(lambda link: bool(link.partial)),
+    caught_by="session-leases/each-session-is-kept-alive",
+)
+
 LIVES = {
     "low-latency": "session-modes/a-low-latency-session-lives-and-ends",
     "compression": "session-modes/a-compressed-session-lives-and-ends",
@@ -99,6 +106,19 @@ fault(
     lease_of=lambda base, link: NEVER if link.partial else base(),
     caught_by="session-modes/a-session-expires-whatever-it-did",
 )
+
+
+def _renew_all(node):
+    for link in node.links.values():
+        link.last_heard = node.now
+
+
+fault(
+    "lives-on-while-others-speak",
+    "Renews the leases of all sessions at a message of any.",
+    on_message=before(_renew_all),
+    caught_by="session-leases/a-silent-session-of-any-lease-expires",
+)
 fault(
     "leaves-dead-links-open",
     "Withdraws the declarations of a session whose lease expired, and leaves its link open.",
@@ -117,6 +137,8 @@ class _RenewsLess(Reference):
     """Base of nodes for which some messages do not renew the lease."""
 
     renewed = cached_property(lambda node: dict[str, float]())
+    several = False
+    """Whether the batch begins with several KEEP_ALIVEs."""
 
     def on_message(self, link, seen):
         if link.live and self.counts_not(link, seen.message):
@@ -141,6 +163,14 @@ fault(
     "Does not renew a lease at a FRAME of the best-effort channel.",
     of=_RenewsLess,
     counts_not=lambda message: isinstance(message, Frame) and not message.reliable,
+    caught_by="establishment-limits/whatever-is-said-renews-the-lease",
+)
+fault(
+    "is-not-kept-alive-by-several-at-once",
+    "Does not renew a lease at a batch of several KEEP_ALIVEs.",
+    of=_RenewsLess,
+    on_batch=before(lambda node, batch: setattr(node, "several", batch[:2] == b"\4\4")),
+    counts_not=lambda node: node.several,
     caught_by="establishment-limits/whatever-is-said-renews-the-lease",
 )
 fault(

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from zenoh_conformance.messages import Drop, Fragment, Frame
+from zenoh_conformance.reading.batch import decompress
 from zenoh_conformance.reading.codec import Layer, decode
 from zenoh_conformance.reading.connection import priority_of
-from zenoh_harness.reference import INVALID, Link, Reference, refuse
+from zenoh_harness.reference import INVALID, Link, Reference, before, refuse
 
 from . import fault, faulty
 from .second_circumstances import MANDATORY
@@ -65,6 +66,15 @@ def _loses_chains(from_number: int, scope: Scope) -> Callable[..., None]:
     return on_fragment
 
 
+def _counts_to_255(node, base, link, fragment):
+    key = (link.session, *channel_of(fragment))
+    node.counted[key] = 1 + node.counted[key] * (channel_of(fragment) in link.partial)
+    if node.counted[key] < 256:
+        base()
+    else:
+        link.partial.pop(channel_of(fragment), None)
+
+
 for _name, _scope in SCOPES.items():
     _where = _name.replace("-", " ")
     for _kind in (Frame, Fragment):
@@ -93,6 +103,21 @@ for _name, _scope in SCOPES.items():
         state={"chains": Counter},
         caught_by="session-chains/chains-follow-each-other-on-a-channel",
     )
+
+
+fault(
+    "takes-what-was-dropped-in-lane-7",
+    "Takes Drop for the end of the message in the lane of priority 7.",
+    on_fragment=_ignores_drop(lambda reliable, priority: priority == 7),
+    caught_by="session-fragments/what-is-dropped-is-discarded",
+)
+fault(
+    "counts-fragments-in-a-byte",
+    "Drops a chain at its 256th fragment.",
+    on_fragment=_counts_to_255,
+    state={"counted": Counter},
+    caught_by="session-fragments/pieces-are-put-together",
+)
 
 
 def _is_deaf(lane: int) -> Callable[..., bool]:
@@ -248,6 +273,16 @@ def _passes_over_batches(flag: int) -> Callable[..., list[Any]]:
     return received
 
 
+def _passes_over_keep_alives(node, base, name, data):
+    """Close on a compressed batch that begins with KEEP_ALIVE."""
+    link = node.links.get(name)
+    theirs = link and link.decoder.directions[link.side.other]
+    if theirs and theirs.compressed and data[2] & 1 and decompress(data[2:])[:1] == b"\4":
+        node.refuse(link, INVALID)
+        return node.drain()
+    return base()
+
+
 fault(
     "reads-no-compressed-batch",
     "Ignores batches that are compressed.",
@@ -258,6 +293,20 @@ fault(
     "reads-no-raw-batch",
     "Ignores batches of a session with compression that are not compressed.",
     received=_passes_over_batches(RAW),
+    caught_by="session-batch-effects/both-forms-of-a-batch-are-said-and-read",
+)
+fault(
+    "reads-32-kib-of-what-was-compressed",
+    "Closes on a FRAME of more than 32 KiB in a session with compression.",
+    on_message=before(
+        lambda link, seen: refuse(INVALID) if link.live and link.terms.compression and len(seen.raw) > 1 << 15 else None
+    ),
+    caught_by="session-batch-effects/both-forms-of-a-batch-are-said-and-read",
+)
+fault(
+    "reads-no-compressed-keep-alive",
+    "Closes on a compressed batch that holds KEEP_ALIVE.",
+    received=_passes_over_keep_alives,
     caught_by="session-batch-effects/both-forms-of-a-batch-are-said-and-read",
 )
 fault(

@@ -244,6 +244,15 @@ for _way, (_law, _about, _change) in CHAINS.items():
         )  # fmt: skip
 
 
+fault(
+    "marks-no-first-fragment-in-lane-7",
+    "Leaves First out in the lane of priority 7.",
+    of=_Chains,
+    chain=lambda pieces, channel: [_without_marks(piece) if channel[1] == 7 else piece for piece in pieces],
+    caught_by="law/first-fragments-are-marked",
+    shown_in=("routing-lanes/a-large-message-keeps-its-lane",),
+)
+
 IN_LANES = (
     "routing-lanes/a-value-and-a-deletion-keep-their-lane", "routing-lanes/a-query-in-any-lane-is-answered",
     "routing-lanes/an-answer-comes-in-its-lane", "interest-changes/what-a-snapshot-told-is-taken-back",

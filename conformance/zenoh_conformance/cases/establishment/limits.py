@@ -167,13 +167,13 @@ TIMES = 8
 
 
 @case("session-establishment/any-message-renews-lease", control=a_sane_handshake_is_accepted, timed=True,
-      parameters=grid(what=("keep-alive", "frame", "fragments", "best-effort")))  # fmt: skip
+      parameters=grid(what=("keep-alive", "frame", "fragments", "best-effort", "keep-alives")))  # fmt: skip
 def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
     """
     We state a short lease and say something in each fifth of it: the session lives on.
 
         us      OpenSyn (lease 1.5 s) .. OpenAck
-        us      KEEP_ALIVE, FRAME, or the FRAGMENTs of one message, now and again for 2.4 s
+        us      KEEP_ALIVE, three of them, FRAME, or the FRAGMENTs of one message, now and again for 2.4 s
         target  lives
     """
     us = opened(scene.dialogue(), lease_in_seconds=False, lease=1500)
@@ -188,7 +188,7 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
         elif what in ("frame", "best-effort"):
             us.say(nobodys, reliable=what == "frame")
         else:
-            us.send(KeepAlive())
+            us.send(*[KeepAlive()] * (3 if what == "keep-alives" else 1))
         for _ in us.stream(min(0.3, us.lease / 5)):
             pass
         step = OVERSLEPT if us.overslept else "while something is said"

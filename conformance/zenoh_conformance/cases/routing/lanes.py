@@ -57,13 +57,14 @@ def a_large_message_keeps_its_lane(scene: Scene, *, priority: int) -> None:
     """
     A message that comes in fragments comes in the lane of its priority, as one that fits does.
 
-        subscriber  InitSyn (batch size 512) .. OpenAck, DECLARE (subscriber)
+        subscriber  InitSyn (batch size 512, patch 1) .. OpenAck, DECLARE (subscriber)
         publisher   PUSH (of some priority), larger than that
         target      to the subscriber: FRAGMENTs in the lane of the priority that the PUSH has
     """
     takes(scene, SIZE)
     (publisher,) = parties(scene, "publisher")
-    subscriber = Party(scene.dialogue("subscriber").open(batch_size=SMALL), "subscriber", publisher.root)
+    us = scene.dialogue("subscriber").open(batch_size=SMALL, exts=sane.offers("QoS", patch=1))
+    subscriber = Party(us, "subscriber", publisher.root)
     subscriber.declares_subscriber("k")
 
     publisher.says(push(publisher, "k", bytes(SIZE), priority), priority=priority)

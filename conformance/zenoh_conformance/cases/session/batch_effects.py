@@ -9,8 +9,19 @@ from zenoh_conformance.cases.establishing import proposal, takes, works_in_the_e
 from zenoh_conformance.cases.initiator.open_ack import a_sane_handshake_makes_a_session
 from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber, heard_of, low_latency
 from zenoh_conformance.judging.finding import NOT_REACHED
-from zenoh_conformance.messages import Compression, LowLatency, Push, Put, Query, Request, ResponseFinal, sane
+from zenoh_conformance.messages import (
+    Compression,
+    KeepAlive,
+    LowLatency,
+    Push,
+    Put,
+    Query,
+    Request,
+    ResponseFinal,
+    sane,
+)
 from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.reading.batch import LARGEST
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import OpenSyn
@@ -28,6 +39,9 @@ EXPRESS = sane.BLOCK | 0x10
 
 SIZES = (2000, 10, 300, 4000)
 """Bytes of values that come in compressed batches and in others."""
+
+ALIVE = 40
+"""KEEP_ALIVEs of a batch that LZ4 makes smaller."""
 
 MANY, SIZE = 120, 1000
 """Publications, and bytes of each: together more than the largest batch."""
@@ -143,6 +157,7 @@ def both_forms_of_a_batch_are_said_and_read(scene: Scene) -> None:
     Where compression is settled, values that LZ4 makes smaller and values that it does not are read, and come in batches that read.
 
         publisher   InitSyn (Compression) .. OpenAck
+        publisher   header 01, LZ4 block (KEEP_ALIVE, ..)
         publisher   header 01, LZ4 block (FRAME (PUSH)); header 00, FRAME (PUSH); ..
         target      to the subscriber: header, FRAME (PUSH), each time
     """
@@ -154,8 +169,10 @@ def both_forms_of_a_batch_are_said_and_read(scene: Scene) -> None:
     for who in (publisher, subscriber):
         who.us.expect_live("a compressed session")
     subscriber.declares_subscriber("k")
+    publisher.us.send(*[KeepAlive()] * ALIVE)
 
-    for size in SIZES:
+    largest = max(1, min(publisher.us.room - 2 * PUSH_HEAD, scene.fact("message_size") or LARGEST))
+    for size in (*SIZES, largest):
         for payload in (bytes(size), shake_128(bytes([size % 251])).digest(size)):
             publisher.says(push(publisher, "k", payload))
             expect_value(subscriber, "k", payload, step=f"a value of {size} bytes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, zip_longest
+from itertools import chain, product, zip_longest
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
@@ -48,10 +48,12 @@ def in_pieces(
 ) -> list[Fragment]:
     """A message as about so many fragments of a channel, which take its next numbers."""
     data, us = encode(message), who.us
-    first = us.next_sn(reliable, priority)
+    first, size = us.next_sn(reliable, priority), -(-len(data) // count)
+    if -(-len(data) // size) < count:  # many small ones: as many at least
+        size = max(1, len(data) // count)
     pieces = list(
         fragment(
-            data, sn=first, size=-(-len(data) // count), mask=us.sn_mask, reliable=reliable, marks=us.patch > 0,
+            data, sn=first, size=size, mask=us.sn_mask, reliable=reliable, marks=us.patch > 0,
             priority=None if priority == sane.DEFAULT_PRIORITY else priority,
         )
     )  # fmt: skip
@@ -171,20 +173,19 @@ def pieces_of_two_lanes_are_told_apart(scene: Scene) -> None:
 )
 def what_is_dropped_is_discarded(scene: Scene, *, at: str = "end") -> None:
     """
-    The sender gives a message up, in each of three channels: what came of it is nothing, and what comes after it is whole. A node of
+    The sender gives a message up, in each channel: what came of it is nothing, and what comes after it is whole. A node of
     patch 0 knows no Drop.
 
         publisher  InitSyn (patch 1)
         target     InitAck (patch 1)
         publisher  FRAGMENT, .. FRAGMENT (all of a PUSH), FRAGMENT (Drop, M clear); or Drop is on the last of them
-        publisher  the same as best effort, and in another lane if there are lanes
+        publisher  the same as best effort, and in all other lanes if there are lanes
         publisher  FRAME (another PUSH)
         target     to the subscriber: the other PUSH
     """
     publisher, subscriber = marking(scene, "publisher", "subscriber")
     subscriber.declares_subscriber("k/**")
-    channels = [(True, sane.DEFAULT_PRIORITY), (False, sane.DEFAULT_PRIORITY)]
-    for reliable, priority in [*channels, (True, URGENT)] if publisher.has_lanes else channels:
+    for priority, reliable in product(range(8) if publisher.has_lanes else [sane.DEFAULT_PRIORITY], (True, False)):
         dropped = push(publisher, "k/dropped", bytes(fits(publisher, 3)), priority)
         pieces = [
             replace(each, more=True) for each in in_pieces(publisher, dropped, 3, reliable=reliable, priority=priority)

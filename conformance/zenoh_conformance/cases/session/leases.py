@@ -10,12 +10,16 @@ from zenoh_conformance.cases.establishment.limits import a_silent_session_expire
 from zenoh_conformance.cases.interest.telling import KIND, OPTION, TAKEN_BACK, declares, waits_for
 from zenoh_conformance.cases.query.ends import a_query_ends_though_its_source_is_gone
 from zenoh_conformance.cases.routing.plain import ROUTES
-from zenoh_conformance.messages import Close, Declare, InterestMode, InterestOptions, Request, sane
+from zenoh_conformance.messages import Declare, InterestMode, InterestOptions, KeepAlive, Request, sane
 from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Dialogue, Party, Scene
 
 from .close_scope import what_a_session_declared_ends_with_it
+from .modes import half_a_message
 from .settled_terms import LITTLE, LONGEST, a_stated_lease_is_kept, listens
+
+WORD = 0.3
+"""Seconds between two KEEP_ALIVEs of a session that goes on beside one that is silent."""
 
 LEASE = 2
 """Seconds of the lease of a session that is to die, once it has done something."""
@@ -34,6 +38,7 @@ def each_session_is_kept_alive(scene: Scene) -> None:
 
         one, other  OpenSyn (lease 1 hour) .. OpenAck (its lease)
         one, other  to each other: a publication, a query, an answer, a declaration, where the target routes
+        one, other  the first FRAGMENT of a message
         one, other  KEEP_ALIVE, now and then
         target      something to both, in each quarter of its lease
 
@@ -52,6 +57,8 @@ def each_session_is_kept_alive(scene: Scene) -> None:
         one, other = (Party(us, name, root) for us, name in zip(both, ("one", "other"), strict=True))
         send_each_kind(one, other, "to/other")
         send_each_kind(other, one, "to/one")
+    for us in both:
+        us.send(half_a_message(us))
 
     quarters = 1.05 if scene.fact("quick") else 2.1
     listens(both, 1.5 * lease / 4 + both[0].unit / 4, min(lease / 5, LITTLE), quarters)
@@ -92,17 +99,20 @@ def a_silent_session_of_any_lease_expires(scene: Scene, *, lease: int) -> None:
     We state a lease that is no whole number of seconds and say nothing more, or one PUSH: the target ends the session.
 
         us      OpenSyn (lease 1500 ms) .. OpenAck
-        us      nothing; with a lease of 2500 ms first PUSH
+        us      nothing; with a lease of 2500 ms first PUSH; beside one of 1500 ms another session goes on
         target  (KEEP_ALIVEs), then Close or the link's end, when the lease is over
     """
+    beside = opened(scene.dialogue("beside"), lease=3600) if lease == 1500 and scene.can("several-sessions") else None
     us = opened(scene.dialogue(), lease_in_seconds=False, lease=lease)
     if lease == 2500:
         us.publish(f"zconform/nobody/{us.zid.hex()}", b"1")
 
     us.fall_silent()
-    for seen in us.stream(2 * lease / 1000 + us.unit):
-        if isinstance(seen.message, Close):
-            break
+    until = us.wire.now() + 2 * lease / 1000 + us.unit
+    while us.wire.now() < until and not us.is_over:
+        if beside is not None:
+            beside.send(KeepAlive())
+        us.wait_until(lambda: us.is_over, WORD)
 
     us.expect_expired()
     calm(scene)

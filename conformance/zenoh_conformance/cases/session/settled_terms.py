@@ -90,18 +90,19 @@ def its_numbers_wrap_where_it_was_settled(scene: Scene, *, fsn: int) -> None:
     profile="resolution-8",
     needs=("resolution-8", "finals"),
     control=a_session_does_work,
+    parameters=({}, {"proposed": "nothing"}),
 )
-def what_it_lowered_it_keeps_to(scene: Scene) -> None:
+def what_it_lowered_it_keeps_to(scene: Scene, *, proposed: str = "32-bit") -> None:
     """
-    A target that counts in 8 bits says so in InitAck, where 32 were proposed; it counts so, and takes it of us.
+    A target that counts in 8 bits says so in InitAck, where 32 were proposed, or no resolution was; it counts so, and takes it of us.
 
-        us      InitSyn (FSN 32 bit)
+        us      InitSyn (FSN 32 bit; or S clear)
         target  InitAck (FSN 8 bit)
         us      OpenSyn ..
         us      FRAME (REQUEST), 140 times
         target  FRAME (RESPONSE_FINAL), each with the number after the one before, none above 0x7f
     """
-    us = scene.dialogue().open()
+    us = scene.dialogue().open(**{"resolution": None, "batch_size": None} if proposed == "nothing" else {})
     us.require(us.sn_mask == SN_MASK[0], expected="FSN 8 bit", got="another", step="init.resolution")
 
     goes_round(us)
