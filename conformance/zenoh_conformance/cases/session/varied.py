@@ -25,13 +25,13 @@ AMID: Final = Dimension(
     "with {} between the fragments",
     (
         (1, ("nothing", "KEEP_ALIVE", "KEEP_ALIVE in one batch", "another channel")),
-        (2, (PASSER,)),
+        (8, (PASSER,)),
     ),
 )
 EARLIER: Final = Dimension("earlier", "after {}", (
     (1, ("nothing", "a whole chain", "three whole chains", "a chain with a hole", "three chains with a hole",
          "a whole message", "three KEEP_ALIVEs")),
-    (2, ("a chain that was left",)),
+    (8, ("a chain that was left",)),
 ))  # fmt: skip
 HOLE: Final = Dimension.of("hole", "without the fragment {}", 1, 2)
 """The place of the fragment that is lost, from 0."""
