@@ -233,7 +233,7 @@ class ConnectionDecoder:
             self._note(event.sender, decoded.message)
             raw = batch[decoded.at : decoded.at + decoded.size]
             yield from unnest(event, decoded.message, raw, decoded.diagnostics)
-            if is_of_the_other_side(decoded.message, event.sender):
+            if decoded.at == 0 and is_of_the_other_side(decoded.message, event.sender):
                 return
 
     def _scouting(self, datagram: bytes) -> Decoded | None:

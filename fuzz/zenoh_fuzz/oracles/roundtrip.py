@@ -88,8 +88,8 @@ class Roundtrip(Oracle):
             yield self.finding("explain-loses-no-byte", layer.value, "joined its lines are not the bytes", data)
         yield from self._check_framing(data, message)
         for sender in SIDES if number == inputs.BATCH else ():
-            ends = (at for at, one in enumerate(read, 1) if is_of_the_other_side(one.message, sender))
-            if _connection(message, sender) != [one.message for one in read[: next(ends, None)]]:
+            ends = 1 if is_of_the_other_side(read[0].message, sender) else None
+            if _connection(message, sender) != [one.message for one in read[:ends]]:
                 why = f"the connection decoder reads other messages of the {sender.value}"
                 yield self.finding("connection-is-decode", layer.value, why, data)
 
