@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from judgements import RAISED, finding, heads, red
 
+from zenoh_conformance.cases.faults import faults
+from zenoh_conformance.judging.verdict import Verdict
+
 QUERY, BEST, PUSH = (
     "query/query-reaches-intersecting",
     "query/best-matching-reaches-one",
@@ -67,3 +70,55 @@ def test_a_message_that_is_lost_in_a_circumstance_breaks_the_rule_that_it_comes(
     step = red("query-ends/a-query-ends-with-its-last-source", QUERY, **lost)
 
     assert heads(red("query-targets/all-are-asked", ALL, **lost), varied, step) == {QUERY}
+
+
+def test_what_must_hold_is_told_before_what_only_should() -> None:
+    stays = finding(path="after Close", expected="the end of the link", got="a link that stays open")
+    should = [
+        red(
+            "session-extensions/a-close-with-an-unknown-extension-counts-where-it-connects",
+            "primitives/unknown-optional-skipped",
+            verdict=Verdict.WARN,
+            profile=profile,
+            **stays,
+        )
+        for profile in ("default", "qos-off", "short-lease")
+    ]
+    must = red(
+        "session-extensions/a-close-behind-another-message-counts-where-it-connects",
+        "close/close-ends-the-link",
+        **stays,
+    )
+
+    [fault] = faults([*should, must])
+
+    assert (fault.requirement, fault.first.verdict) == ("close/close-ends-the-link", Verdict.FAIL)
+
+
+@pytest.mark.parametrize("got", ["Frame", "silence", "OpenAck"])
+def test_two_missing_checks_of_one_stage_are_two_faults_where_one_has_a_reason_of_its_own(got: str) -> None:
+    itself = red(
+        "initiator-fields/an-answer-from-itself-is-refused",
+        "close/own-zid-is-connection-to-self",
+        **finding(path="stage open", expected="Close(CONNECTION_TO_SELF)", got=got),
+    )
+    order = red(
+        "initiator-open-ack/nothing-but-open-ack-activates",
+        "session-establishment/handshake-messages-in-order",
+        **finding(path="stage open", expected="a refusal", got=got),
+    )
+
+    assert heads(itself, order) == {itself.key.requirement, order.key.requirement}
+
+
+def test_what_only_should_be_explains_no_loss_of_the_same_conversation() -> None:
+    label = "session-varied/a-chain-comes-whole-in-any-circumstances-in-an-application"
+    random = red(
+        "law/initial-sn-random",
+        "session-establishment/initial-sn-random",
+        verdict=Verdict.WARN,
+        details={"found": {"path": "open.initial_sn", "got": "one number always"}, "seen_in": [label]},
+    )
+    lost = red(label, "fragmentation/fragments-reassemble", **finding(path="the chain", expected="Push", got="silence"))
+
+    assert heads(random, lost) == {"session-establishment/initial-sn-random", "fragmentation/fragments-reassemble"}
