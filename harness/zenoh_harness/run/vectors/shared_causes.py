@@ -102,18 +102,24 @@ def shared_causes(answers: Answers) -> dict[str, str]:
         )
         explains = {what: len(some) / sqrt(len(red) * (len(some) + against[what])) for what, some in users.items()}
         rows = sorted(what for what in users if isinstance(what, str))
-        best = max((*rows, *forms, *parts), key=lambda what: explains[what], default="")
+        every: list[str | IntegerForm | MessagePart] = [*rows, *forms, *parts]
+        best = max(every, key=lambda what: explains[what], default="")
         if isinstance(best, str):
             break
-        plainest = min(users[best], key=lambda one: (not one.covers, len(one.data), one.id))
-        if not plainest.covers:
+        breaks = best.requirement if isinstance(best, IntegerForm) else _row_of(best, users[best], explains)
+        if not breaks:
             break
-        breaks = (
-            best.requirement if isinstance(best, IntegerForm) else max(plainest.covers, key=lambda row: explains[row])
-        )
         found |= {one.id: breaks for one in users[best]}
         red = [one for one in red if one.id not in found]
     return found
+
+
+def _row_of(part: MessagePart, users: Sequence[Vector], explains: Mapping[Any, float]) -> str:
+    """The row of a message's id; of one whose row no vector covers, what explains most in its shortest vector."""
+    covered = sorted({row for one in users for row in one.covers})
+    ids = [row for row in covered if row.endswith(f"/{part.path.rpartition('.')[2].replace('_', '-')}-id")]
+    shortest = min(users, key=lambda one: (not one.covers, len(one.data), one.id))
+    return ids[0] if ids else max(shortest.covers, key=lambda row: explains[row], default="")
 
 
 def _by_what(red: Iterable[Vector], uses: Mapping[str, Collection[Use]]) -> dict[Any, list[Vector]]:
