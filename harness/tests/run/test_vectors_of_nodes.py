@@ -169,6 +169,12 @@ def test_an_extension_that_is_refused_alone_explains_all_that_contain_it():
     assert refused(*longer)["message-reference/body-is-innermost"] == "message-reference/body-is-innermost"
 
 
+def test_a_row_about_writing_is_not_judged_by_what_is_read_where_another_asks_to_refuse_it():
+    every = rows.rows(Selection(), Side.RESPONDER)
+    assert not {"primitives/extension-encoding-3-not-used", "primitives/whatami-3-not-used"}.intersection(every)
+    assert {"primitives/extension-encoding-3-refused", "primitives/strings-are-utf8"}.issubset(every)
+
+
 def well_formed(wanted):
     """The ids of the well-formed vectors that are wanted."""
     return [one.id for one in golden() if one.covers and one.refuses is None and wanted(one)]

@@ -60,8 +60,8 @@ _EXTENSION: Final = re.compile(r"\.exts\.(\w+)\.header$")
 NO_ROW: Final = ""
 """Stands in tables for a fault that no requirement names."""
 
-WRITER: Final = "sender"
-"""Whom a requirement binds that only what a node writes can break."""
+UNUSED, REFUSED = "-not-used", "-refused"
+"""The ends of two rows about one value: that nobody writes it, and that whoever reads it refuses it."""
 
 
 @cache
@@ -109,9 +109,12 @@ def rows(selection: Selection, side: Side, profile: str = DEFAULT) -> tuple[str,
     What a node reads says nothing of a row that binds who writes.
     """
     tables = [table()[kind] for kind in kinds_of(side, profile) for table in (judged_on, also_shown)]
-    known = requirements()
-    every = sorted(row for row in {row for table in tables for row in table} - {NO_ROW} if known[row].binds != WRITER)
+    every = sorted({row for table in tables for row in table if row != NO_ROW and not _is_about_writing(row)})
     return tuple(one for one in every if selection.here(check_of(one)) and selection.takes(check_of(one), one))
+
+
+def _is_about_writing(row: str) -> bool:
+    return row.endswith(UNUSED) and row.removesuffix(UNUSED) + REFUSED in requirements()
 
 
 def choose_vectors(
