@@ -10,16 +10,13 @@ from zenoh_conformance.cases.establishment.limits import a_silent_session_expire
 from zenoh_conformance.cases.interest.telling import KIND, OPTION, TAKEN_BACK, declares, waits_for
 from zenoh_conformance.cases.query.ends import a_query_ends_though_its_source_is_gone
 from zenoh_conformance.cases.routing.plain import ROUTES
-from zenoh_conformance.messages import Declare, InterestMode, InterestOptions, KeepAlive, Request, sane
+from zenoh_conformance.messages import Declare, InterestMode, InterestOptions, Request, sane
 from zenoh_conformance.reading.names import root_of_scene
 from zenoh_conformance.talking import Dialogue, Party, Scene
 
 from .close_scope import what_a_session_declared_ends_with_it
 from .modes import half_a_message
 from .settled_terms import LITTLE, LONGEST, a_stated_lease_is_kept, listens
-
-WORD = 0.3
-"""Seconds between two KEEP_ALIVEs of a session that goes on beside one that is silent."""
 
 LEASE = 2
 """Seconds of the lease of a session that is to die, once it has done something."""
@@ -102,17 +99,14 @@ def a_silent_session_of_any_lease_expires(scene: Scene, *, lease: int) -> None:
         us      nothing; with a lease of 2500 ms first PUSH; beside one of 1500 ms another session goes on
         target  (KEEP_ALIVEs), then Close or the link's end, when the lease is over
     """
-    beside = opened(scene.dialogue("beside"), lease=3600) if lease == 1500 and scene.can("several-sessions") else None
+    if lease == 1500 and scene.can("several-sessions"):
+        opened(scene.dialogue("beside"), lease=LEASE)  # it is kept alive while the other one is waited for
     us = opened(scene.dialogue(), lease_in_seconds=False, lease=lease)
     if lease == 2500:
         us.publish(f"zconform/nobody/{us.zid.hex()}", b"1")
 
     us.fall_silent()
-    until = us.wire.now() + 2 * lease / 1000 + us.unit
-    while us.wire.now() < until and not us.is_over:
-        if beside is not None:
-            beside.send(KeepAlive())
-        us.wait_until(lambda: us.is_over, WORD)
+    us.wait_until(lambda: us.is_over, 2 * lease / 1000 + us.unit)
 
     us.expect_expired()
     calm(scene)

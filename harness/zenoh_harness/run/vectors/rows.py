@@ -61,7 +61,7 @@ NO_ROW: Final = ""
 """Stands in tables for a fault that no requirement names."""
 
 UNUSED, REFUSED = "-not-used", "-refused"
-"""The ends of two rows about one value: that nobody writes it, and that whoever reads it refuses it."""
+"""The ends of two rows about one value: that nobody writes it, and that a reader refuses it."""
 
 
 @cache
