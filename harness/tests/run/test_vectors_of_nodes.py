@@ -169,10 +169,13 @@ def test_an_extension_that_is_refused_alone_explains_all_that_contain_it():
     assert refused(*longer)["message-reference/body-is-innermost"] == "message-reference/body-is-innermost"
 
 
-def test_a_row_about_writing_is_not_judged_by_what_is_read_where_another_asks_to_refuse_it():
-    every = rows.rows(Selection(), Side.RESPONDER)
-    assert not {"primitives/extension-encoding-3-not-used", "primitives/whatami-3-not-used"}.intersection(every)
-    assert {"primitives/extension-encoding-3-refused", "primitives/strings-are-utf8"}.issubset(every)
+@pytest.mark.parametrize("row", ["primitives/extension-encoding-3", "primitives/whatami-3"])
+def test_who_reads_what_nobody_writes_breaks_the_row_that_asks_to_refuse_it(row):
+    unused = f"{row}-not-used"
+    taken = [(one, VectorAnswer(Verdict.FAIL, "taken")) for one in golden() if unused in one.covers]
+    assert rows.judge_row(unused, rows.Played.of(taken, routes=True)).breaks == f"{row}-refused"
+    refused_too = [(one, VectorAnswer(Verdict.PASS)) for one, _ in taken]
+    assert rows.judge_row(unused, rows.Played.of(refused_too, routes=True)).verdict is Verdict.PASS
 
 
 def well_formed(wanted):

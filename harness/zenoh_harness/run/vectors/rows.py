@@ -104,17 +104,16 @@ def check_of(requirement: str) -> str:
 
 
 def rows(selection: Selection, side: Side, profile: str = DEFAULT) -> tuple[str, ...]:
-    """The requirements that vectors judge, or find broken, on some kind of node, as far as they are selected.
-
-    What a node reads says nothing of a row that binds who writes.
-    """
+    """The requirements that vectors judge, or find broken, on some kind of node, as far as they are selected."""
     tables = [table()[kind] for kind in kinds_of(side, profile) for table in (judged_on, also_shown)]
-    every = sorted({row for table in tables for row in table if row != NO_ROW and not _is_about_writing(row)})
+    every = sorted({row for table in tables for row in table} - {NO_ROW})
     return tuple(one for one in every if selection.here(check_of(one)) and selection.takes(check_of(one), one))
 
 
-def _is_about_writing(row: str) -> bool:
-    return row.endswith(UNUSED) and row.removesuffix(UNUSED) + REFUSED in requirements()
+def _for_readers(row: str) -> str:
+    """The row that a node breaks by what it reads: of two about one value that which asks to refuse it."""
+    other = row.removesuffix(UNUSED) + REFUSED
+    return other if row.endswith(UNUSED) and other in requirements() else row
 
 
 def choose_vectors(
@@ -280,7 +279,7 @@ def judge_row(requirement: str, played: Played) -> RowVerdict:
     ]
     if red:
         vector, answer = max(red, key=lambda pair: (pair[1].verdict.severity, pair[1].breaks in ("", requirement)))
-        breaks = answer.breaks or requirement
+        breaks = answer.breaks or _for_readers(requirement)
         verdict = verdict_for(level_of(breaks)) if answer.verdict is Verdict.FAIL else answer.verdict
         named = [one.id for one, each in red if each.breaks == answer.breaks][:MOST_NAMED]
         details = {**counts, "bytes": vector.data.hex(), "vectors": named}
