@@ -50,7 +50,7 @@ MORE = [
      "session-establishment/unknown-version-is-unsupported"),
     ("set:close.reason=0", "close/malformed-is-invalid", "close/malformed-is-invalid"),
     ("set:close.reason=1", "establishment-init/its-own-zid-is-refused", "close/own-zid-is-connection-to-self"),
-    ("set:close.reason=5", "establishment-init/an-unknown-version-is-closed", "close/reason-expired"),
+    ("set:close.reason=5", "establishment-init/an-unknown-version-is-closed", "close/expired-lease-is-expired"),
     ("drop:keep_alive", "settled-terms/a-stated-lease-is-kept", "keep-alive/something-every-quarter-lease"),
     ("delay:3:keep_alive", "settled-terms/a-stated-lease-is-kept", "keep-alive/something-every-quarter-lease"),
     ("double:frame@1", "settled-terms/numbers-wrap-where-it-was-settled", "batching/sn-within-resolution"),
